@@ -1,0 +1,27 @@
+//! The time, taken from one place so that tests can fix it.
+
+use jiff::Timestamp;
+
+/// Tells the wall-clock time; order and limits never depend on it.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct Clock {
+    fixed: Option<Timestamp>,
+}
+
+impl Clock {
+    /// Follows the machine's clock.
+    pub fn system() -> Self {
+        Self { fixed: None }
+    }
+
+    /// Always tells the same time.
+    pub fn fixed(at: Timestamp) -> Self {
+        Self { fixed: Some(at) }
+    }
+
+    /// Tells the time, in UTC, cut to whole seconds as git keeps it.
+    pub fn now(&self) -> Timestamp {
+        let now = self.fixed.unwrap_or_else(Timestamp::now);
+        Timestamp::from_second(now.as_second()).unwrap_or(now)
+    }
+}

@@ -1,0 +1,45 @@
+//! What happens, told as it happens: to the session's record on disk and to the person who watches.
+
+use serde::Serialize;
+use serde_json::Value;
+
+/// Takes events; they never fail the work they tell of.
+pub trait Sink {
+    fn take(&self, event: &Event);
+}
+
+/// One thing that happened. Written as one JSON object a line, `type` first; fields are only ever added.
+#[derive(Clone, Debug, Serialize)]
+#[serde(tag = "type", rename_all = "snake_case")]
+pub enum Event {
+    /// A run begins; `limits` are lines for people.
+    RunStarted { limits: Vec<String> },
+    /// A session begins. `kind` is `initializer` or `work`.
+    SessionStarted { session: u32, kind: String, feature: Option<String>, title: Option<String>, model: String },
+    /// The conversation grew by a message of ours; the blocks as sent.
+    Sent { turn: u32, content: Vec<Value> },
+    /// A whole reply arrived; the message as raw JSON. `cost` in USD, absent when the price is unknown.
+    Replied { turn: u32, message: Value, cost: Option<f64> },
+    /// A tool is about to run.
+    ToolStarted { turn: u32, id: String, name: String, input: Value },
+    /// A tool has run.
+    ToolEnded { turn: u32, id: String, name: String, is_error: bool, content: Value, seconds: f64 },
+    /// The provider failed and is asked again after `wait` seconds.
+    Retrying { reason: String, wait: f64 },
+    /// What the run has used, and the limit it is nearest to.
+    Spent { tokens: u64, cost: Option<f64>, nearest: String },
+    /// A check was run; `finding` as in the checklist, `tail` the end of its output.
+    CheckEnded { feature: String, finding: String, seconds: f64, proves: bool, tail: String },
+    /// A commit was made in `place`, `project` or `memory`.
+    Committed { place: String, id: String, subject: String },
+    /// Something worth telling that needs no action.
+    Notice { text: String },
+    /// Something a person should look at.
+    Warning { text: String },
+    /// A step of the session-end hook is complete.
+    HookStep { step: String },
+    /// The session ended; `reason` is one sentence.
+    SessionEnded { session: u32, reason: String, outcome: String },
+    /// The run ended with this exit code.
+    RunEnded { code: u8, reason: String },
+}

@@ -1,0 +1,209 @@
+//! What travels between longhaul and the model: messages, tool calls, results.
+//!
+//! Content blocks stay the raw JSON that came, because a changed block is refused by the service and unknown
+//! ones must survive (`Messages API: versioning`).
+
+use serde_json::Value;
+use serde_json::json;
+
+/// Who speaks.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Role {
+    User,
+    Assistant,
+}
+
+/// One message of the conversation.
+#[derive(Clone, Debug)]
+pub struct Message {
+    pub role: Role,
+    /// Raw content blocks, in order.
+    pub content: Vec<Value>,
+}
+
+impl Message {
+    /// Makes a user message of these blocks.
+    pub fn user(content: Vec<Value>) -> Self {
+        Self { role: Role::User, content }
+    }
+
+    /// Makes an assistant message of the blocks as they came.
+    pub fn assistant(content: Vec<Value>) -> Self {
+        Self { role: Role::Assistant, content }
+    }
+
+    /// Renders the message as the service takes it.
+    pub fn to_json(&self) -> Value {
+        let role = match self.role {
+            Role::User => "user",
+            Role::Assistant => "assistant",
+        };
+        json!({"role": role, "content": self.content})
+    }
+}
+
+/// Makes a text block.
+pub fn text_block(text: &str) -> Value {
+    json!({"type": "text", "text": text})
+}
+
+/// A tool call in a reply.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolCall {
+    pub id: String,
+    pub name: String,
+    pub input: Value,
+}
+
+/// The one answer to a tool call.
+#[derive(Clone, Debug, PartialEq)]
+pub struct ToolResult {
+    /// A string, or an array of content blocks.
+    pub content: Value,
+    pub is_error: bool,
+}
+
+impl ToolResult {
+    /// Makes a result that worked.
+    pub fn text(text: impl Into<String>) -> Self {
+        Self { content: Value::String(text.into()), is_error: false }
+    }
+
+    /// Makes a result that tells the model what went wrong.
+    pub fn error(text: impl Into<String>) -> Self {
+        Self { content: Value::String(text.into()), is_error: true }
+    }
+
+    /// Renders the result as a `tool_result` block that answers the call `id`.
+    pub fn to_block(&self, id: &str) -> Value {
+        let mut block = json!({"type": "tool_result", "tool_use_id": id, "content": self.content});
+        if self.is_error {
+            block["is_error"] = Value::Bool(true);
+        }
+        block
+    }
+
+    /// Returns the text of the result, image blocks left out.
+    pub fn as_text(&self) -> String {
+        match &self.content {
+            Value::String(text) => text.clone(),
+            Value::Array(blocks) => join_text(blocks),
+            _ => String::new(),
+        }
+    }
+}
+
+/// Tokens of one or more replies.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Usage {
+    pub input: u64,
+    pub output: u64,
+    pub cache_write: u64,
+    pub cache_read: u64,
+}
+
+impl Usage {
+    /// Returns all tokens together.
+    pub fn total(&self) -> u64 {
+        self.input + self.output + self.cache_write + self.cache_read
+    }
+
+    /// Adds another reply's tokens.
+    pub fn add(&mut self, other: Usage) {
+        self.input += other.input;
+        self.output += other.output;
+        self.cache_write += other.cache_write;
+        self.cache_read += other.cache_read;
+    }
+
+    /// Renders the tokens with the service's names.
+    pub fn to_json(&self) -> Value {
+        json!({
+            "input_tokens": self.input,
+            "output_tokens": self.output,
+            "cache_creation_input_tokens": self.cache_write,
+            "cache_read_input_tokens": self.cache_read,
+        })
+    }
+}
+
+/// Why the model stopped (`Messages API: stop_reason`).
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum StopReason {
+    EndTurn,
+    ToolUse,
+    MaxTokens,
+    StopSequence,
+    PauseTurn,
+    Refusal,
+    ContextWindow,
+    /// A value this version does not know, or none.
+    Other(String),
+}
+
+impl StopReason {
+    /// Reads the service's value; a missing one is `Other("")`.
+    pub fn parse(value: &str) -> Self {
+        match value {
+            "end_turn" => Self::EndTurn,
+            "tool_use" => Self::ToolUse,
+            "max_tokens" => Self::MaxTokens,
+            "stop_sequence" => Self::StopSequence,
+            "pause_turn" => Self::PauseTurn,
+            "refusal" => Self::Refusal,
+            "model_context_window_exceeded" => Self::ContextWindow,
+            other => Self::Other(other.to_owned()),
+        }
+    }
+
+    /// Returns the service's value.
+    pub fn as_str(&self) -> &str {
+        match self {
+            Self::EndTurn => "end_turn",
+            Self::ToolUse => "tool_use",
+            Self::MaxTokens => "max_tokens",
+            Self::StopSequence => "stop_sequence",
+            Self::PauseTurn => "pause_turn",
+            Self::Refusal => "refusal",
+            Self::ContextWindow => "model_context_window_exceeded",
+            Self::Other(value) => value,
+        }
+    }
+}
+
+/// A whole reply; exists only once `message_stop` arrived.
+#[derive(Clone, Debug)]
+pub struct Reply {
+    /// The message as the service would have sent it without streaming.
+    pub raw: Value,
+    pub stop_reason: StopReason,
+    pub usage: Usage,
+}
+
+impl Reply {
+    /// Returns the content blocks, unchanged.
+    pub fn content(&self) -> Vec<Value> {
+        self.raw["content"].as_array().cloned().unwrap_or_default()
+    }
+
+    /// Returns the text blocks, joined.
+    pub fn text(&self) -> String {
+        join_text(&self.content())
+    }
+
+    /// Returns the calls of our own tools, in order.
+    pub fn tool_calls(&self) -> Vec<ToolCall> {
+        let text = |block: &Value, key: &str| block[key].as_str().unwrap_or_default().to_owned();
+        self.content()
+            .iter()
+            .filter(|block| block["type"] == "tool_use")
+            .map(|block| ToolCall { id: text(block, "id"), name: text(block, "name"), input: block["input"].clone() })
+            .collect()
+    }
+}
+
+fn join_text(blocks: &[Value]) -> String {
+    let texts: Vec<&str> =
+        blocks.iter().filter(|block| block["type"] == "text").filter_map(|block| block["text"].as_str()).collect();
+    texts.join("\n")
+}

@@ -1,0 +1,1 @@
+//! Children: own process group, given environment, bounded time and bounded output.
