@@ -8,7 +8,7 @@
 //! main ─► cli ─► config
 //!          └► engine ─► prompts · driver ─► provider, tools · gate · checklist · memory · project · transcript
 //!                       tools ─► memory, checklist (read), gate (run)   gate ─► project, sandbox   checklist ─► gate::{Check, Verdict}
-//!          ground, knows nobody: message · event · process · sandbox · clock
+//!          ground, knows nobody: message · event · failure · process · sandbox · clock
 //! ```
 //!
 //! | module | decides |
@@ -25,7 +25,7 @@
 //! | [`memory`] | durable files with history |
 //! | [`project`] | the user's own repository |
 //! | [`transcript`] | the record of a session on disk |
-//! | [`message`] [`event`] [`process`] [`sandbox`] [`clock`] | the ground everybody stands on |
+//! | [`message`] [`event`] [`failure`] [`process`] [`sandbox`] [`clock`] | the ground everybody stands on |
 //!
 //! # Where to make a change
 //!
@@ -37,5 +37,6 @@
 
 pub mod clock;
 pub mod event;
+pub mod failure;
 pub mod message;
 pub mod process;
