@@ -40,3 +40,4 @@ pub mod event;
 pub mod failure;
 pub mod message;
 pub mod process;
+pub mod sandbox;

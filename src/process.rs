@@ -1,1 +1,369 @@
 //! Children: own process group, given environment, bounded time and bounded output.
+//!
+//! Every command longhaul starts goes through [`run`]. It waits on the child's exit and not on the end of its output,
+//! since a grandchild may hold the pipe for hours. Who gets which environment is decided above.
+
+mod group;
+mod interrupt;
+mod output;
+
+pub use group::end_groups;
+pub use group::lives as group_lives;
+pub use interrupt::Interrupt;
+pub use output::Output;
+
+use interrupt::Happening;
+use output::Capture;
+use rustix::process::Pid;
+use rustix::process::WaitId;
+use rustix::process::WaitIdOptions;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::io::PipeReader;
+use std::io::PipeWriter;
+use std::io::Write;
+use std::os::unix::process::CommandExt;
+use std::os::unix::process::ExitStatusExt;
+use std::path::Path;
+use std::path::PathBuf;
+use std::process::Child;
+use std::process::ExitStatus;
+use std::process::Stdio;
+use std::sync::mpsc::Receiver;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+use std::time::Instant;
+
+/// How long output may still come after the child has exited; longer waits are for processes it left behind.
+const PIPE_WAIT: Duration = Duration::from_millis(300);
+
+/// How long processes left behind may finish writing before they are ended.
+const COURTESY: Duration = Duration::from_millis(100);
+
+/// What happens to the rest of the group once the direct child has exited.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Leftovers {
+    /// It is ended.
+    End,
+    /// It lives on, and [`Finished::group`] names it.
+    Keep,
+}
+
+/// A command to run, with all its limits.
+#[derive(Clone, Debug)]
+pub struct Command {
+    pub program: OsString,
+    pub args: Vec<OsString>,
+    pub dir: PathBuf,
+    /// The whole environment; nothing is inherited.
+    pub env: BTreeMap<String, String>,
+    /// Bytes for standard input; with none it is closed, so that a reader sees the end at once.
+    pub stdin: Option<Vec<u8>>,
+    pub limit: Duration,
+    /// Time between TERM and KILL.
+    pub grace: Duration,
+    /// Bytes kept of the head of the output, and of its tail.
+    pub keep: usize,
+    pub leftovers: Leftovers,
+}
+
+impl Command {
+    /// Makes a command of one program with arguments; the limits are those of [`Command::shell`].
+    pub fn new(program: &str, args: &[&str], dir: &Path, env: BTreeMap<String, String>) -> Self {
+        Self {
+            program: program.into(),
+            args: args.iter().map(OsString::from).collect(),
+            dir: dir.to_owned(),
+            env,
+            stdin: None,
+            limit: Duration::from_secs(120),
+            grace: Duration::from_secs(2),
+            keep: 64 * 1024,
+            leftovers: Leftovers::End,
+        }
+    }
+
+    /// Makes a command that gives `text` to `sh`: two minutes, 64 KiB kept at each end, nothing left behind.
+    pub fn shell(text: &str, dir: &Path, env: BTreeMap<String, String>) -> Self {
+        Self::new("sh", &["-c", text], dir, env)
+    }
+
+    /// Replaces the time limit.
+    pub fn limit(mut self, limit: Duration) -> Self {
+        self.limit = limit;
+        self
+    }
+}
+
+/// How a command ended.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Exit {
+    /// The child exited by itself.
+    Code(i32),
+    /// A signal that was not ours ended the child.
+    Signal(i32),
+    /// The limit was reached first; what the child did after our signal does not count.
+    TimedOut,
+    /// The session was interrupted first.
+    Interrupted,
+    /// It never ran; says why.
+    NotStarted(String),
+}
+
+/// A command that has ended.
+#[derive(Clone, Debug)]
+pub struct Finished {
+    pub exit: Exit,
+    pub duration: Duration,
+    pub output: Output,
+    /// The group that still lives, when leftovers are kept and there are any.
+    pub group: Option<i32>,
+}
+
+/// Runs a command to its end, its limit or an interrupt, whichever comes first.
+///
+/// Once the interrupt is requested nothing starts any more; work that must still be done takes
+/// [`Interrupt::for_cleanup`].
+pub fn run(command: &Command, interrupt: &Interrupt) -> Finished {
+    let start = Instant::now();
+    let (sender, happenings) = std::sync::mpsc::channel();
+    let capture = Capture::new(command.keep);
+    let done = |exit, group| Finished { exit, duration: start.elapsed(), output: capture.take(), group };
+    if interrupt.requested() {
+        return done(Exit::Interrupted, None);
+    }
+    let mut child = match start_child(command, &capture) {
+        Ok(child) => child,
+        Err(reason) => return done(Exit::NotStarted(reason), None),
+    };
+    let group = child.id().cast_signed();
+    interrupt.register(group, &sender);
+    watch_exit(group, sender);
+
+    let ending = wait_for_end(&happenings, command.limit);
+    if !matches!(ending, Ending::Exited) {
+        end_groups(&[group], command.grace);
+    } else if command.leftovers == Leftovers::End {
+        capture.wait_for_end(COURTESY);
+        end_groups(&[group], command.grace);
+    }
+    // The exit is collected only now: until then the child's number cannot belong to a stranger's group.
+    let status = child.wait();
+    capture.wait_for_end(PIPE_WAIT);
+    let exit = match ending {
+        Ending::Exited => status.map_or_else(|error| Exit::NotStarted(error.to_string()), exit_of),
+        Ending::LimitReached => Exit::TimedOut,
+        Ending::Interrupted => Exit::Interrupted,
+    };
+    let left = command.leftovers == Leftovers::Keep && group::lives(group);
+    if !left {
+        interrupt.forget(group);
+    }
+    done(exit, left.then_some(group))
+}
+
+/// Why we stopped waiting for the child.
+enum Ending {
+    Exited,
+    LimitReached,
+    Interrupted,
+}
+
+fn start_child(command: &Command, capture: &Capture) -> Result<Child, String> {
+    let name = command.program.display().to_string();
+    if !command.dir.is_dir() {
+        return Err(format!("could not start `{name}` in `{}`: no such directory", command.dir.display()));
+    }
+    let (reader, writer) = std::io::pipe().map_err(|error| format!("could not make a pipe for `{name}`: {error}"))?;
+    let mut child = spawn(command, writer).map_err(|error| format!("could not start `{name}`: {error}"))?;
+    read_output(reader, capture.clone());
+    if let (Some(bytes), Some(mut stdin)) = (command.stdin.clone(), child.stdin.take()) {
+        // A child that reads only a part breaks the pipe; that is its right.
+        std::thread::spawn(move || stdin.write_all(&bytes).ok());
+    }
+    Ok(child)
+}
+
+/// Spawns with both streams in one pipe, so that their lines keep their order. Our own ends of the pipe are closed on
+/// return, else it would never end.
+fn spawn(command: &Command, writer: PipeWriter) -> std::io::Result<Child> {
+    let stdin = if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
+    std::process::Command::new(&command.program)
+        .args(&command.args)
+        .current_dir(&command.dir)
+        .env_clear()
+        .envs(&command.env)
+        .stdin(stdin)
+        .stdout(writer.try_clone()?)
+        .stderr(writer)
+        .process_group(0)
+        .spawn()
+}
+
+/// Reads until every holder of the pipe is gone, which may be long after the command was given up.
+fn read_output(reader: PipeReader, capture: Capture) {
+    std::thread::spawn(move || capture.read(reader));
+}
+
+/// Tells when the child has exited, and leaves it to be collected.
+fn watch_exit(child: i32, sender: Sender<Happening>) {
+    std::thread::spawn(move || {
+        if let Some(pid) = Pid::from_raw(child) {
+            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
+            while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
+        }
+        sender.send(Happening::Exited).ok();
+    });
+}
+
+fn wait_for_end(happenings: &Receiver<Happening>, limit: Duration) -> Ending {
+    match happenings.recv_timeout(limit) {
+        Ok(Happening::Exited) => Ending::Exited,
+        Ok(Happening::Interrupted) => Ending::Interrupted,
+        Err(_) => Ending::LimitReached,
+    }
+}
+
+fn exit_of(status: ExitStatus) -> Exit {
+    match (status.code(), status.signal()) {
+        (Some(code), _) => Exit::Code(code),
+        (None, Some(signal)) => Exit::Signal(signal),
+        (None, None) => Exit::NotStarted("the system told neither exit code nor signal".to_owned()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn shell(text: &str) -> Command {
+        let path = std::env::var("PATH").unwrap();
+        let mut command = Command::shell(text, Path::new("/"), BTreeMap::from([("PATH".to_owned(), path)]));
+        command.limit = Duration::from_secs(20);
+        command.grace = Duration::from_millis(200);
+        command
+    }
+
+    fn finish(command: &Command) -> Finished {
+        run(command, &Interrupt::new())
+    }
+
+    #[test]
+    fn both_streams_come_in_the_order_they_were_written() {
+        let finished = finish(&shell("echo one; echo two >&2; echo three; exit 3"));
+        assert_eq!((finished.exit, finished.output.text().as_str()), (Exit::Code(3), "one\ntwo\nthree\n"));
+    }
+
+    #[test]
+    fn a_background_child_holding_the_output_delays_nothing() {
+        // B01 of the reports: a limit of 2 s took 31 s.
+        let finished = finish(&shell("sleep 300 & echo $!").limit(Duration::from_secs(2)));
+        let group_of_sleep = finished.output.text().trim().parse().unwrap();
+        assert_eq!(finished.exit, Exit::Code(0));
+        assert!(finished.duration < Duration::from_secs(2), "{:?}", finished.duration);
+        assert!(!group::process_lives(group_of_sleep));
+    }
+
+    #[test]
+    fn a_descendant_with_its_own_session_delays_nothing() {
+        for code in [0, 1] {
+            let finished = finish(&shell(&format!("setsid sleep 5 & echo $!; exit {code}")));
+            assert_eq!(finished.exit, Exit::Code(code));
+            assert!(finished.duration < Duration::from_secs(4), "{:?}", finished.duration);
+        }
+    }
+
+    #[test]
+    fn a_child_that_ignores_term_is_killed_after_the_grace() {
+        let finished =
+            finish(&shell("trap '' TERM; echo $$; while :; do sleep 1; done").limit(Duration::from_millis(300)));
+        let child = finished.output.text().trim().parse().unwrap();
+        assert_eq!(finished.exit, Exit::TimedOut);
+        assert!(!group::lives(child));
+    }
+
+    #[test]
+    fn a_late_exit_with_0_on_term_is_still_too_late() {
+        let late = shell("trap 'exit 0' TERM; while :; do sleep 0.1; done").limit(Duration::from_millis(200));
+        assert_eq!(finish(&late).exit, Exit::TimedOut);
+    }
+
+    #[test]
+    fn a_reader_of_standard_input_sees_its_end() {
+        let finished = finish(&shell("cat; echo end"));
+        assert_eq!((finished.exit, finished.output.text().as_str()), (Exit::Code(0), "end\n"));
+    }
+
+    #[test]
+    fn given_bytes_reach_standard_input() {
+        let finished = finish(&Command { stdin: Some(b"hello".to_vec()), ..shell("cat") });
+        assert_eq!(finished.output.text(), "hello");
+    }
+
+    #[test]
+    fn endless_output_is_counted_and_only_its_ends_are_kept() {
+        let command = Command { keep: 10, ..shell("printf 'head......'; yes | head -c 5000000; printf '......tail'") };
+        let output = finish(&command).output;
+        assert_eq!(
+            (output.size, output.head.as_slice(), output.tail.as_slice()),
+            (5_000_020, &b"head......"[..], &b"......tail"[..])
+        );
+        assert_eq!(output.text(), "head......\n[… 5000000 bytes left out …]\n......tail");
+    }
+
+    #[test]
+    fn endless_output_ends_with_the_limit() {
+        let finished = finish(&Command { keep: 100, ..shell("yes") }.limit(Duration::from_millis(300)));
+        assert_eq!((finished.exit, finished.output.head.len(), finished.output.tail.len()), (Exit::TimedOut, 100, 100));
+    }
+
+    #[test]
+    fn a_signal_from_elsewhere_is_told_as_one() {
+        assert_eq!(finish(&shell("kill -9 $$")).exit, Exit::Signal(9));
+    }
+
+    #[test]
+    fn what_cannot_start_says_why() {
+        let nowhere = Command::shell("true", Path::new("/no/such/place"), BTreeMap::new());
+        let reason = "could not start `sh` in `/no/such/place`: no such directory".to_owned();
+        assert_eq!(finish(&nowhere).exit, Exit::NotStarted(reason));
+        let unknown = Command { program: "no-such-program".into(), ..shell("") };
+        assert!(matches!(finish(&unknown).exit, Exit::NotStarted(reason) if reason.contains("`no-such-program`")));
+    }
+
+    #[test]
+    fn an_interrupt_ends_a_running_command_and_lets_none_start() {
+        let interrupt = Interrupt::new();
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("started");
+        finish(&shell(&format!("mkfifo '{}'", fifo.display())));
+        let command = shell(&format!("echo > '{}'; sleep 300", fifo.display()));
+        let finished = std::thread::scope(|scope| {
+            let running = scope.spawn(|| run(&command, &interrupt));
+            std::fs::read(&fifo).unwrap();
+            interrupt.request();
+            running.join().unwrap()
+        });
+        assert_eq!(finished.exit, Exit::Interrupted);
+        assert_eq!(run(&shell("true"), &interrupt).exit, Exit::Interrupted);
+        assert_eq!(run(&shell("true"), &interrupt.for_cleanup()).exit, Exit::Code(0));
+    }
+
+    #[test]
+    fn a_second_interrupt_kills_without_grace() {
+        let interrupt = Interrupt::new();
+        let folder = tempfile::tempdir().unwrap();
+        let fifo = folder.path().join("started");
+        finish(&shell(&format!("mkfifo '{}'", fifo.display())));
+        let text = format!("trap '' TERM; echo > '{}'; while :; do sleep 1; done", fifo.display());
+        let command = Command { grace: Duration::from_secs(60), ..shell(&text) };
+        let finished = std::thread::scope(|scope| {
+            let running = scope.spawn(|| run(&command, &interrupt));
+            std::fs::read(&fifo).unwrap();
+            interrupt.request();
+            interrupt.kill_groups();
+            running.join().unwrap()
+        });
+        assert!(finished.duration < Duration::from_secs(20), "{:?}", finished.duration);
+    }
+}
