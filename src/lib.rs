@@ -40,4 +40,5 @@ pub mod event;
 pub mod failure;
 pub mod message;
 pub mod process;
+pub mod project;
 pub mod sandbox;

@@ -19,6 +19,8 @@ use rustix::process::WaitId;
 use rustix::process::WaitIdOptions;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
+use std::fmt::Display;
+use std::fmt::Formatter;
 use std::io::PipeReader;
 use std::io::PipeWriter;
 use std::io::Write;
@@ -49,6 +51,15 @@ pub enum Leftovers {
     Keep,
 }
 
+/// Where the child's errors go.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Errors {
+    /// Into the output, in the order they were written.
+    Joined,
+    /// Into [`Finished::errors`], so that they cannot be taken for data.
+    Apart,
+}
+
 /// A command to run, with all its limits.
 #[derive(Clone, Debug)]
 pub struct Command {
@@ -65,6 +76,7 @@ pub struct Command {
     /// Bytes kept of the head of the output, and of its tail.
     pub keep: usize,
     pub leftovers: Leftovers,
+    pub errors: Errors,
 }
 
 impl Command {
@@ -80,6 +92,7 @@ impl Command {
             grace: Duration::from_secs(2),
             keep: 64 * 1024,
             leftovers: Leftovers::End,
+            errors: Errors::Joined,
         }
     }
 
@@ -110,12 +123,26 @@ pub enum Exit {
     NotStarted(String),
 }
 
+impl Display for Exit {
+    fn fmt(&self, formatter: &mut Formatter) -> std::fmt::Result {
+        match self {
+            Self::Code(code) => write!(formatter, "exit code {code}"),
+            Self::Signal(signal) => write!(formatter, "ended by signal {signal}"),
+            Self::TimedOut => formatter.write_str("timed out"),
+            Self::Interrupted => formatter.write_str("interrupted"),
+            Self::NotStarted(reason) => formatter.write_str(reason),
+        }
+    }
+}
+
 /// A command that has ended.
 #[derive(Clone, Debug)]
 pub struct Finished {
     pub exit: Exit,
     pub duration: Duration,
     pub output: Output,
+    /// The errors, when they were kept apart.
+    pub errors: Output,
     /// The group that still lives, when leftovers are kept and there are any.
     pub group: Option<i32>,
 }
@@ -127,12 +154,15 @@ pub struct Finished {
 pub fn run(command: &Command, interrupt: &Interrupt) -> Finished {
     let start = Instant::now();
     let (sender, happenings) = std::sync::mpsc::channel();
-    let capture = Capture::new(command.keep);
-    let done = |exit, group| Finished { exit, duration: start.elapsed(), output: capture.take(), group };
+    let (capture, errors) = (Capture::new(command.keep), Capture::new(command.keep));
+    let done = |exit, group| {
+        let (output, errors) = (capture.take(), errors.take());
+        Finished { exit, duration: start.elapsed(), output, errors, group }
+    };
     if interrupt.requested() {
         return done(Exit::Interrupted, None);
     }
-    let mut child = match start_child(command, &capture) {
+    let mut child = match start_child(command, &capture, &errors) {
         Ok(child) => child,
         Err(reason) => return done(Exit::NotStarted(reason), None),
     };
@@ -150,6 +180,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> Finished {
     // The exit is collected only now: until then the child's number cannot belong to a stranger's group.
     let status = child.wait();
     capture.wait_for_end(PIPE_WAIT);
+    errors.wait_for_end(PIPE_WAIT);
     let exit = match ending {
         Ending::Exited => status.map_or_else(|error| Exit::NotStarted(error.to_string()), exit_of),
         Ending::LimitReached => Exit::TimedOut,
@@ -169,14 +200,24 @@ enum Ending {
     Interrupted,
 }
 
-fn start_child(command: &Command, capture: &Capture) -> Result<Child, String> {
+fn start_child(command: &Command, capture: &Capture, errors: &Capture) -> Result<Child, String> {
     let name = command.program.display().to_string();
     if !command.dir.is_dir() {
         return Err(format!("could not start `{name}` in `{}`: no such directory", command.dir.display()));
     }
-    let (reader, writer) = std::io::pipe().map_err(|error| format!("could not make a pipe for `{name}`: {error}"))?;
-    let mut child = spawn(command, writer).map_err(|error| format!("could not start `{name}`: {error}"))?;
+    let no_pipe = |error| format!("could not make a pipe for `{name}`: {error}");
+    let (reader, writer) = std::io::pipe().map_err(no_pipe)?;
+    let (error_reader, error_writer) = match command.errors {
+        Errors::Joined => (None, writer.try_clone().map_err(no_pipe)?),
+        Errors::Apart => std::io::pipe().map(|(reader, writer)| (Some(reader), writer)).map_err(no_pipe)?,
+    };
+    let spawned = spawn(command, writer, error_writer);
+    let mut child = spawned.map_err(|error| format!("could not start `{name}`: {error}"))?;
     read_output(reader, capture.clone());
+    match error_reader {
+        Some(reader) => read_output(reader, errors.clone()),
+        None => errors.close(),
+    }
     if let (Some(bytes), Some(mut stdin)) = (command.stdin.clone(), child.stdin.take()) {
         // A child that reads only a part breaks the pipe; that is its right.
         std::thread::spawn(move || stdin.write_all(&bytes).ok());
@@ -184,9 +225,8 @@ fn start_child(command: &Command, capture: &Capture) -> Result<Child, String> {
     Ok(child)
 }
 
-/// Spawns with both streams in one pipe, so that their lines keep their order. Our own ends of the pipe are closed on
-/// return, else it would never end.
-fn spawn(command: &Command, writer: PipeWriter) -> std::io::Result<Child> {
+/// Spawns; our own ends of the pipes are closed on return, else they would never end.
+fn spawn(command: &Command, output: PipeWriter, errors: PipeWriter) -> std::io::Result<Child> {
     let stdin = if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
     std::process::Command::new(&command.program)
         .args(&command.args)
@@ -194,8 +234,8 @@ fn spawn(command: &Command, writer: PipeWriter) -> std::io::Result<Child> {
         .env_clear()
         .envs(&command.env)
         .stdin(stdin)
-        .stdout(writer.try_clone()?)
-        .stderr(writer)
+        .stdout(output)
+        .stderr(errors)
         .process_group(0)
         .spawn()
 }
@@ -252,6 +292,14 @@ mod tests {
     fn both_streams_come_in_the_order_they_were_written() {
         let finished = finish(&shell("echo one; echo two >&2; echo three; exit 3"));
         assert_eq!((finished.exit, finished.output.text().as_str()), (Exit::Code(3), "one\ntwo\nthree\n"));
+    }
+
+    #[test]
+    fn errors_kept_apart_are_not_in_the_data() {
+        let mut command = shell("echo data; echo warning >&2");
+        command.errors = Errors::Apart;
+        let finished = finish(&command);
+        assert_eq!((finished.output.text().as_str(), finished.errors.text().as_str()), ("data\n", "warning\n"));
     }
 
     #[test]

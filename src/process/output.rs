@@ -100,6 +100,11 @@ impl Capture {
         self.0.1.notify_all();
     }
 
+    /// Marks output that no pipe was opened for as ended.
+    pub(super) fn close(&self) {
+        self.bytes().ended = true;
+    }
+
     /// Waits for the end of the output, but not longer than `limit`.
     pub(super) fn wait_for_end(&self, limit: Duration) {
         let waited = self.0.1.wait_timeout_while(self.bytes(), limit, |bytes| !bytes.ended);

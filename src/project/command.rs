@@ -1,0 +1,50 @@
+//! Runs the `git` program in the user's repository.
+
+use super::Project;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::process;
+use crate::process::Errors;
+use crate::process::Exit;
+use crate::process::Interrupt;
+use anyhow::Result;
+use anyhow::bail;
+use std::time::Duration;
+
+/// Longest time one `git` command may take; large trees on slow disks need minutes.
+const LIMIT: Duration = Duration::from_secs(600);
+/// Most bytes of a listing that are read; a longer one is an error, never cut in silence.
+const LISTING: usize = 256 << 20;
+
+impl Project {
+    /// Runs `git` with hooks, monitors, signing and prompts off, and returns what it printed.
+    pub(super) fn git(&self, args: &[&str], stdin: Option<Vec<u8>>) -> Result<Vec<u8>> {
+        let fixed = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false"];
+        let quiet = ["-c", "gc.auto=0", "-c", "maintenance.auto=false", "--literal-pathspecs"];
+        let mut command = process::Command::new("git", &[], &self.root, self.environment.clone());
+        command.args = fixed.iter().chain(&quiet).chain(args).map(Into::into).collect();
+        command.env.insert("GIT_TERMINAL_PROMPT".into(), "0".into());
+        command.stdin = stdin;
+        command.limit = LIMIT;
+        command.keep = LISTING;
+        command.errors = Errors::Apart;
+        // A person's interrupt ends the session, not the commit that saves its work.
+        let finished = process::run(&command, &Interrupt::new());
+        let name = args.first().copied().unwrap_or_default();
+        match finished.exit {
+            Exit::Code(0) if finished.output.size as usize <= LISTING => Ok(finished.output.head),
+            Exit::Code(0) => bail!("`git {name}` printed {} bytes, more than can be read", finished.output.size),
+            Exit::NotStarted(reason) => Err(Failure::new(Kind::Failed, format!("could not run `git`: {reason}"))
+                .hint("install git and see that it is on PATH")
+                .into()),
+            exit => {
+                bail!("`git {name}` failed in `{}` ({exit}): {}", self.root.display(), finished.errors.text().trim())
+            }
+        }
+    }
+
+    /// Runs `git` and returns its output as one trimmed line of text.
+    pub(super) fn git_line(&self, args: &[&str]) -> Result<String> {
+        Ok(String::from_utf8_lossy(&self.git(args, None)?).trim().to_owned())
+    }
+}

@@ -1,0 +1,133 @@
+//! The commits longhaul makes in the user's repository.
+
+use super::Changes;
+use super::Project;
+use anyhow::Context;
+use anyhow::Result;
+
+/// Files above this size stay out of longhaul's commits.
+const LARGE: u64 = 10 << 20;
+const OWN_NAME: &str = "longhaul";
+const OWN_MAIL: &str = "longhaul@localhost.invalid";
+
+/// What a leftover commit took and what it left where it lies.
+#[derive(Clone, Debug, Default)]
+pub struct Leftover {
+    /// The new commit; absent when nothing was left over.
+    pub commit: Option<String>,
+    /// Untracked files left out, each with the reason.
+    pub left_out: Vec<(String, &'static str)>,
+}
+
+impl Project {
+    /// Commits what a session left uncommitted, except the untracked files named in `keep_out`, secrets and large files.
+    ///
+    /// A merge or a rebase that the session left open is committed as it lies: nothing is thrown away.
+    pub fn commit_leftover(&self, message: &str, keep_out: &[String]) -> Result<Leftover> {
+        let Changes { tracked, untracked } = self.changes()?;
+        let mut leftover = Leftover::default();
+        let mut take = tracked;
+        for path in untracked.into_iter().filter(|path| !keep_out.contains(path)) {
+            match self.reason_to_leave_out(&path) {
+                Some(reason) => leftover.left_out.push((path, reason)),
+                None => take.push(path),
+            }
+        }
+        if take.is_empty() {
+            return Ok(leftover);
+        }
+        let list = take.iter().flat_map(|path| path.bytes().chain([0])).collect();
+        self.git(&["add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"], Some(list))?;
+        self.commit(&["commit", "--quiet", "--no-verify", "--allow-empty-message", "-m", message])?;
+        leftover.commit = self.head()?.map(|head| head.commit);
+        Ok(leftover)
+    }
+
+    /// Makes the empty first commit on which baselines stand; the index and the files stay as they are.
+    pub fn first_commit(&self, message: &str) -> Result<String> {
+        let tree = self.git_line(&["mktree"])?;
+        let commit = self.commit(&["commit-tree", &tree, "-m", message])?;
+        self.git(&["update-ref", "-m", message, "HEAD", &commit], None)?;
+        Ok(commit)
+    }
+
+    /// Keeps `commit` reachable as `refs/longhaul/base/<n>`, so that a rewritten branch cannot lose it.
+    pub fn keep_base(&self, commit: &str) -> Result<()> {
+        let id = git2::Oid::from_str(commit).with_context(|| format!("`{commit}` is no commit id"))?;
+        let mut highest = 0;
+        for reference in
+            self.repository.references_glob("refs/longhaul/base/*").context("could not list the base refs")?
+        {
+            let reference = reference.context("could not read a base ref")?;
+            if reference.target() == Some(id) {
+                return Ok(());
+            }
+            let name = String::from_utf8_lossy(reference.name_bytes()).into_owned();
+            highest = highest.max(name.rsplit('/').next().and_then(|number| number.parse().ok()).unwrap_or(0));
+        }
+        let name = format!("refs/longhaul/base/{}", highest + 1);
+        self.repository
+            .reference(&name, id, false, "longhaul: baseline")
+            .with_context(|| format!("could not write `{name}`"))?;
+        Ok(())
+    }
+
+    /// Runs a committing command with the user's identity, or with longhaul's when there is none.
+    fn commit(&self, args: &[&str]) -> Result<String> {
+        if self.has_identity() {
+            return self.git_line(args);
+        }
+        let name = format!("user.name={OWN_NAME}");
+        let mail = format!("user.email={OWN_MAIL}");
+        self.git_line(&[&["-c", &name, "-c", &mail], args].concat())
+    }
+
+    fn has_identity(&self) -> bool {
+        let given = |variable: &str| self.environment.get(variable).is_some_and(|value| !value.is_empty());
+        let set = |key: &str| self.git_line(&["config", "--get", key]).is_ok_and(|value| !value.is_empty());
+        (given("GIT_AUTHOR_NAME") && given("GIT_AUTHOR_EMAIL")) || (set("user.name") && set("user.email"))
+    }
+
+    fn reason_to_leave_out(&self, path: &str) -> Option<&'static str> {
+        if looks_secret(path) {
+            return Some("its name looks like a secret");
+        }
+        let size = self.root.join(path).symlink_metadata().map(|metadata| metadata.len()).unwrap_or(0);
+        (size > LARGE).then_some("larger than 10 MB")
+    }
+}
+
+/// Tells whether a file of this name usually holds a key or a password.
+fn looks_secret(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
+    let example = [".example", ".sample", ".template", ".pub"].iter().any(|end| name.ends_with(end));
+    let env = name == ".env" || name.starts_with(".env.");
+    let key = [".pem", ".key", ".p12", ".pfx", ".keystore", ".jks", ".kdbx"].iter().any(|end| name.ends_with(end));
+    let known = [
+        ".netrc",
+        ".npmrc",
+        ".pypirc",
+        ".git-credentials",
+        "credentials.json",
+        "id_rsa",
+        "id_dsa",
+        "id_ecdsa",
+        "id_ed25519",
+    ];
+    !example && (env || key || known.contains(&name.as_str()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::looks_secret;
+
+    #[test]
+    fn names_of_secrets_are_told_from_their_neighbours() {
+        for path in [".env", "app/.env.local", "server.KEY", "deploy/id_ed25519", ".netrc"] {
+            assert!(looks_secret(path), "{path}");
+        }
+        for path in [".env.example", "environment.rs", "id_ed25519.pub", "keys.rs", "monkey"] {
+            assert!(!looks_secret(path), "{path}");
+        }
+    }
+}

@@ -1,0 +1,90 @@
+//! Reads commits, trees and differences of the user's repository.
+
+use super::Project;
+use anyhow::Context;
+use anyhow::Result;
+use git2::Oid;
+use std::fs;
+use std::io::Write;
+
+impl Project {
+    /// Lists the paths that differ between two commits, in git's order.
+    pub fn changed_paths(&self, from: &str, to: &str) -> Result<Vec<String>> {
+        let tree = |commit: &str| -> Result<git2::Tree<'_>> {
+            Ok(self.repository.find_commit(Oid::from_str(commit)?)?.tree()?)
+        };
+        let context = || format!("could not compare the commits `{from}` and `{to}`");
+        let (old, new) = (tree(from).with_context(context)?, tree(to).with_context(context)?);
+        let diff = self.repository.diff_tree_to_tree(Some(&old), Some(&new), None).with_context(context)?;
+        let paths = diff.deltas().filter_map(|delta| delta.new_file().path_bytes().or(delta.old_file().path_bytes()));
+        Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
+    /// Returns the bytes of a file as committed, or none when the commit has no such file.
+    pub fn blob_at(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>> {
+        let context = || format!("could not read `{path}` at the commit `{commit}`");
+        let tree = self
+            .repository
+            .find_commit(Oid::from_str(commit)?)
+            .and_then(|commit| commit.tree())
+            .with_context(context)?;
+        let entry = match tree.get_path(path.as_ref()) {
+            Ok(entry) => entry,
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(error).with_context(context),
+        };
+        Ok(self.repository.find_blob(entry.id()).ok().map(|blob| blob.content().to_vec()))
+    }
+
+    /// Returns the newest commits of HEAD, one line each: short id and subject.
+    pub fn last_commits(&self, count: usize) -> Result<Vec<String>> {
+        let mut lines = Vec::new();
+        let mut next = self.head()?.map(|head| Oid::from_str(&head.commit)).transpose()?;
+        while let Some(id) = next.filter(|_| lines.len() < count) {
+            let commit =
+                self.repository.find_commit(id).with_context(|| format!("could not read the commit `{id}`"))?;
+            let subject = String::from_utf8_lossy(commit.summary_bytes().unwrap_or_default()).into_owned();
+            lines.push(format!("{} {subject}", &id.to_string()[..7]));
+            next = commit.parent_id(0).ok();
+        }
+        Ok(lines)
+    }
+
+    /// Lists the commits after `from` up to HEAD, newest first, as full ids; empty when `from` is no longer an ancestor.
+    pub fn commits_since(&self, from: &str) -> Result<Vec<String>> {
+        let mut ids = Vec::new();
+        let mut next = self.head()?.map(|head| Oid::from_str(&head.commit)).transpose()?;
+        while let Some(id) = next {
+            if id.to_string() == from {
+                return Ok(ids);
+            }
+            ids.push(id.to_string());
+            next = self
+                .repository
+                .find_commit(id)
+                .with_context(|| format!("could not read the commit `{id}`"))?
+                .parent_id(0)
+                .ok();
+        }
+        Ok(Vec::new())
+    }
+
+    /// Adds a line to `.git/info/exclude` unless it is there; returns whether it was added.
+    pub fn exclude(&self, pattern: &str) -> Result<bool> {
+        let path = self.common_dir.join("info/exclude");
+        let context = || format!("could not add `{pattern}` to `{}`", path.display());
+        let text = match fs::read_to_string(&path) {
+            Ok(text) => text,
+            Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
+            Err(error) => return Err(error).with_context(context),
+        };
+        if text.lines().any(|line| line == pattern) {
+            return Ok(false);
+        }
+        fs::create_dir_all(self.common_dir.join("info")).with_context(context)?;
+        let gap = if text.is_empty() || text.ends_with('\n') { "" } else { "\n" };
+        let mut file = fs::OpenOptions::new().append(true).create(true).open(&path).with_context(context)?;
+        file.write_all(format!("{gap}{pattern}\n").as_bytes()).with_context(context)?;
+        Ok(true)
+    }
+}

@@ -1,0 +1,97 @@
+//! The user's own repository: where it stands, what changed, and the commits longhaul leaves in it.
+//!
+//! Reading goes through libgit2; whatever compares or stores files runs the `git` program, because filters such as LFS,
+//! sparse checkouts and the user's ignore rules are only right there. Hooks and file-system monitors stay off.
+
+mod changes;
+mod command;
+mod commit;
+mod history;
+
+use crate::failure::Failure;
+use anyhow::Context;
+use anyhow::Result;
+use git2::Repository;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::path::PathBuf;
+
+pub use changes::Changes;
+pub use commit::Leftover;
+
+/// The commit that HEAD names.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Head {
+    pub commit: String,
+    pub tree: String,
+    /// Absent when HEAD is detached.
+    pub branch: Option<String>,
+}
+
+/// A git repository with a working tree.
+pub struct Project {
+    root: PathBuf,
+    common_dir: PathBuf,
+    environment: BTreeMap<String, String>,
+    repository: Repository,
+}
+
+impl Project {
+    /// Opens the repository around `dir`; `environment` is what `git` is run with.
+    ///
+    /// # Errors
+    /// A usage failure when there is no repository, or one without a working tree.
+    pub fn discover(dir: &Path, environment: BTreeMap<String, String>) -> Result<Self> {
+        let missing = || {
+            Failure::usage(format!("`{}` is not inside a git repository", dir.display()))
+                .hint("run `git init` there first, or change into your project")
+        };
+        let repository = match Repository::discover(dir) {
+            Ok(repository) => repository,
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Err(missing().into()),
+            Err(error) => {
+                return Err(error)
+                    .with_context(|| format!("could not open the git repository around `{}`", dir.display()));
+            }
+        };
+        let root = repository.workdir().map(Path::to_owned).ok_or_else(|| {
+            Failure::usage(format!("`{}` is a bare repository", repository.path().display()))
+                .hint("run longhaul in a clone that has a working tree")
+        })?;
+        let common_dir = repository.commondir().to_owned();
+        Ok(Self { root, common_dir, environment, repository })
+    }
+
+    /// Returns the top folder of the working tree.
+    pub fn root(&self) -> &Path {
+        &self.root
+    }
+
+    /// Returns the git folder that all worktrees share.
+    pub fn common_dir(&self) -> &Path {
+        &self.common_dir
+    }
+
+    /// Tells whether the working tree is still there; a session's own commands may remove it.
+    pub fn exists(&self) -> bool {
+        self.root.is_dir() && self.common_dir.is_dir()
+    }
+
+    /// Returns the commit that HEAD names, or none before the first commit.
+    pub fn head(&self) -> Result<Option<Head>> {
+        let head = match self.repository.head() {
+            Ok(head) => head,
+            Err(error) if error.code() == git2::ErrorCode::UnbornBranch => return Ok(None),
+            Err(error) => return Err(error).context("could not read HEAD of the project"),
+        };
+        let commit = head.peel_to_commit().context("could not read the commit at HEAD of the project")?;
+        let branch = head.is_branch().then(|| String::from_utf8_lossy(head.shorthand_bytes()).into_owned());
+        Ok(Some(Head { commit: commit.id().to_string(), tree: commit.tree_id().to_string(), branch }))
+    }
+}
+
+/// Returns the id git would give a file of these bytes.
+pub fn blob_id(bytes: &[u8]) -> String {
+    // Hashing memory cannot fail for a blob; an empty id would only make a comparison refuse.
+    git2::Oid::hash_object(git2::ObjectType::Blob, bytes).map(|id| id.to_string()).unwrap_or_default()
+}
