@@ -6,6 +6,8 @@ use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 
 /// Something a running command waits for.
@@ -20,6 +22,8 @@ pub struct Interrupt {
     requested: Arc<tokio::sync::watch::Sender<bool>>,
     /// The living groups, and who waits for each.
     groups: Arc<Mutex<BTreeMap<i32, Sender<Happening>>>>,
+    /// Whatever starts now is killed too.
+    killing: Arc<AtomicBool>,
     /// A handle for the cleaning up is not stopped by the request.
     listens: bool,
 }
@@ -33,7 +37,8 @@ impl Default for Interrupt {
 impl Interrupt {
     /// Makes an interrupt that nobody has requested.
     pub fn new() -> Self {
-        Self { requested: Arc::new(tokio::sync::watch::Sender::new(false)), groups: Arc::default(), listens: true }
+        let requested = Arc::new(tokio::sync::watch::Sender::new(false));
+        Self { requested, groups: Arc::default(), killing: Arc::default(), listens: true }
     }
 
     /// Returns a handle for work that must be done in spite of the request, such as the session-end hook. It is never
@@ -61,8 +66,9 @@ impl Interrupt {
         self.requested.subscribe().wait_for(|requested| *requested).await.ok();
     }
 
-    /// Kills every living group at once, without grace.
+    /// Kills every living group at once, without grace, and those that start from now on.
     pub fn kill_groups(&self) {
+        self.killing.store(true, Ordering::SeqCst);
         self.groups().keys().for_each(|group| group::kill(*group));
     }
 
@@ -70,6 +76,9 @@ impl Interrupt {
     pub(super) fn register(&self, group: i32, waiting: &Sender<Happening>) {
         let deaf = std::sync::mpsc::channel().0;
         self.groups().insert(group, if self.listens { waiting.clone() } else { deaf });
+        if self.killing.load(Ordering::SeqCst) {
+            group::kill(group);
+        }
         if self.requested() {
             waiting.send(Happening::Interrupted).ok();
         }
