@@ -41,4 +41,5 @@ pub mod failure;
 pub mod message;
 pub mod process;
 pub mod project;
+pub mod provider;
 pub mod sandbox;

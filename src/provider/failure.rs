@@ -1,0 +1,88 @@
+//! Why a request got no reply, in words that name the way out.
+
+use super::Settings;
+use super::retry::kind_of_status;
+use super::wire::ServiceError;
+use std::error::Error;
+use std::fmt;
+
+/// Why a request got no reply. Nothing of a broken reply is kept.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Failure {
+    /// Somebody asked to stop.
+    Interrupted,
+    /// No whole reply came within the outage budget; `tried` says what was tried and what came of it.
+    Unavailable { tried: String },
+    /// The service refused the request, and asking again would not help.
+    Refused {
+        /// The service's `error.type`, or our own word where it gave none.
+        kind: String,
+        message: String,
+        way_out: String,
+    },
+    /// The conversation does not fit the model's window or the service's size limit.
+    TooLong { message: String },
+    /// The run's time is used up before an attempt could begin.
+    OutOfTime,
+}
+
+impl Failure {
+    /// Tells an error of the service that asking again would not mend.
+    pub(super) fn of_service(status: Option<u16>, error: ServiceError, settings: &Settings, model: &str) -> Self {
+        let message = match status {
+            Some(status) => format!("HTTP {status} {error}"),
+            None => error.to_string(),
+        };
+        let kind = if error.kind.is_empty() { kind_of_status(status.unwrap_or(400)) } else { &error.kind };
+        if kind == "request_too_large" || says_too_long(kind, &error.message) {
+            return Self::TooLong { message };
+        }
+        Self::Refused { kind: kind.to_owned(), message, way_out: way_out(kind, settings, model) }
+    }
+}
+
+/// Tells whether a refused request was too long. The service has no type or code for it, only these words.
+fn says_too_long(kind: &str, message: &str) -> bool {
+    let words = ["prompt is too long", "exceed context limit", "exceeds the context window"];
+    kind == "invalid_request_error" && words.iter().any(|words| message.contains(words))
+}
+
+fn way_out(kind: &str, settings: &Settings, model: &str) -> String {
+    let (place, variable) = (&settings.base_url, &settings.key_env);
+    match kind {
+        "authentication_error" => format!("check the key in `{variable}`, and that it belongs to `{place}`"),
+        "billing_error" => {
+            format!("check the credit and the payment of the account the key in `{variable}` belongs to")
+        }
+        "permission_error" => {
+            format!("the key in `{variable}` may not do this; check that it may use the model `{model}`")
+        }
+        "not_found_error" => format!("check that `{place}` serves the model `{model}` (`[agent] model`)"),
+        "rate_limit_error" => {
+            format!("raise the spend limit of the account behind `{variable}`, or go on in its next period")
+        }
+        _ => format!("check `[agent]` and `[provider]` in the settings for what `{place}` does not take"),
+    }
+}
+
+impl fmt::Display for Failure {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Interrupted => write!(formatter, "interrupted while waiting for the model service"),
+            Self::Unavailable { tried } => write!(
+                formatter,
+                "the model service stayed unavailable: {tried}; see that it is up and that `[provider] base_url` is right, then run again to go on"
+            ),
+            Self::Refused { kind, message, way_out } => {
+                write!(formatter, "the model service refused the request (`{kind}`): {message}; {way_out}")
+            }
+            Self::TooLong { message } => write!(
+                formatter,
+                "the conversation is too long for the model service: {message}; a new session starts with a short one"
+            ),
+            Self::OutOfTime => write!(formatter, "the time budget ended before the model service could be asked again"),
+        }
+    }
+}
+
+impl Error for Failure {}

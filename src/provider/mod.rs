@@ -1,0 +1,116 @@
+//! How one request reaches the model service, and how the reply comes back.
+//!
+//! [`Client::send`] takes a whole conversation and gives a whole reply or a [`Failure`]; between them lie the wire form
+//! (`wire`), the stream (`sse`, `stream`) and the decision to ask again (`retry`). A broken reply leaves nothing behind.
+//! What a tool call means, which budget binds and what happens after a failure is decided above.
+//!
+//! [`Server`] is the other end for rehearsals, the demo and the tests: it plays a [`Script`] over the same protocol.
+
+mod failure;
+mod http;
+mod played;
+mod retry;
+mod script;
+mod script_file;
+mod server;
+mod sse;
+pub mod stream;
+mod tls;
+pub mod validate;
+mod wire;
+
+pub use failure::Failure;
+pub use http::Client;
+pub use script::Script;
+pub use server::Server;
+
+use crate::message::Message;
+use serde_json::Value;
+use std::fmt;
+use std::time::Duration;
+use std::time::Instant;
+
+/// How the service is reached; the same for a whole run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    /// The service's address without `/v1/messages`, such as `https://api.anthropic.com`.
+    pub base_url: String,
+    /// May be absent for a loopback address only.
+    pub key: Option<Secret>,
+    /// The variable the key comes from; named when the key is missing or refused.
+    pub key_env: String,
+    /// Value of the header `anthropic-version`.
+    pub version: String,
+    /// Values of the header `anthropic-beta`.
+    pub betas: Vec<String>,
+    /// How long the service may stay unavailable before a request fails.
+    pub outage_budget: Duration,
+    /// How long a reply may stay silent between two bytes.
+    pub idle: Duration,
+    /// The wait before the second attempt; it doubles from there, up to sixty times as long.
+    pub first_wait: Duration,
+}
+
+impl Default for Settings {
+    fn default() -> Self {
+        Self {
+            base_url: "https://api.anthropic.com".to_owned(),
+            key: None,
+            key_env: "ANTHROPIC_API_KEY".to_owned(),
+            version: "2023-06-01".to_owned(),
+            betas: Vec::new(),
+            outage_budget: Duration::from_secs(15 * 60),
+            idle: Duration::from_secs(90),
+            first_wait: Duration::from_millis(500),
+        }
+    }
+}
+
+/// A key that no debug output shows.
+#[derive(Clone, Eq, PartialEq)]
+pub struct Secret(String);
+
+impl Secret {
+    /// Takes a key; blanks and line breaks around it are left out, since they come from files and never belong to it.
+    pub fn new(key: &str) -> Self {
+        Self(key.trim().to_owned())
+    }
+
+    /// Returns the key itself, for those who look for it in texts that must not hold it.
+    pub fn reveal(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Debug for Secret {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        formatter.write_str("Secret(…)")
+    }
+}
+
+/// One turn's request: the whole conversation.
+#[derive(Clone, Debug, Default)]
+pub struct Request {
+    pub model: String,
+    pub max_tokens: u32,
+    /// Text blocks.
+    pub system: Vec<Value>,
+    pub messages: Vec<Message>,
+    /// Tool definitions as the service takes them.
+    pub tools: Vec<Value>,
+    /// No new attempt begins after this moment; an attempt under way may end.
+    pub deadline: Option<Instant>,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_key_never_appears_in_debug_output() {
+        let settings = Settings { key: Some(Secret::new(" key-for-this-test\n")), ..Settings::default() };
+
+        assert_eq!(settings.key.as_ref().map(Secret::reveal), Some("key-for-this-test"));
+        assert!(!format!("{settings:?} {settings:#?}").contains("key-for-this-test"));
+    }
+}

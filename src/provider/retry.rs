@@ -1,0 +1,325 @@
+//! Whether a failed attempt is made again, and after which wait.
+//!
+//! One table by error type serves answers with an error status and errors within a stream. An outage is bounded by
+//! time, not by attempts.
+
+use super::Settings;
+use super::failure::Failure;
+use super::wire::ServiceError;
+use jiff::Timestamp;
+use std::fmt;
+use std::time::Duration;
+use std::time::Instant;
+
+/// `error.type`, its HTTP status, whether asking again can help (`Messages API: errors`).
+const TABLE: [(&str, u16, bool); 13] = [
+    ("invalid_request_error", 400, false),
+    ("authentication_error", 401, false),
+    ("billing_error", 402, false),
+    ("permission_error", 403, false),
+    ("not_found_error", 404, false),
+    ("request_timeout", 408, true),
+    ("conflict_error", 409, true),
+    ("request_too_large", 413, false),
+    ("unprocessable_entity", 422, false),
+    ("rate_limit_error", 429, true),
+    ("api_error", 500, true),
+    ("timeout_error", 504, true),
+    ("overloaded_error", 529, true),
+];
+
+/// Codes of a rate limit that lasts until somebody raises it or a new period begins.
+const LASTING: [&str; 2] = ["contract_spend_limit_reached", "enforced_spend_limit_reached"];
+
+/// Waits grow no further than this many times the first one.
+const LONGEST: u32 = 60;
+
+/// Returns the error type that belongs to a status.
+pub(super) fn kind_of_status(status: u16) -> &'static str {
+    let known = TABLE.iter().find(|(_, of, _)| *of == status);
+    known.map_or(if status >= 500 { "api_error" } else { "invalid_request_error" }, |(kind, _, _)| kind)
+}
+
+/// What one attempt ran into.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) enum Fault {
+    /// The service answered with an error; within a stream there is no status.
+    Service { status: Option<u16>, error: ServiceError, hints: Hints },
+    /// No connection, or it broke.
+    Connection(String),
+    /// No byte came for this long.
+    Silent(Duration),
+    /// A reply came that is not whole.
+    Broken(String),
+    /// Something that stays as it is until somebody changes a setting.
+    Settled(Failure),
+}
+
+/// What the headers of an error answer say about asking again.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub(super) struct Hints {
+    /// `x-should-retry`.
+    pub(super) again: Option<bool>,
+    /// `retry-after-ms` or `retry-after`.
+    pub(super) after: Option<Duration>,
+}
+
+impl Hints {
+    /// Reads the hints from headers.
+    pub(super) fn read<'a>(header: impl Fn(&str) -> Option<&'a str>, now: Timestamp) -> Self {
+        let again = match header("x-should-retry") {
+            Some("true") => Some(true),
+            Some("false") => Some(false),
+            _ => None,
+        };
+        // The service's own clock decides where it tells it; ours may be wrong by years.
+        let now = header("date").and_then(read_date).unwrap_or(now);
+        let milliseconds = header("retry-after-ms").and_then(|value| seconds(value, 0.001));
+        let after = milliseconds.or_else(|| {
+            let value = header("retry-after")?;
+            seconds(value, 1.0).or_else(|| Duration::try_from(read_date(value)?.duration_since(now)).ok())
+        });
+        Self { again, after: after.filter(|after| !after.is_zero()) }
+    }
+}
+
+fn seconds(value: &str, unit: f64) -> Option<Duration> {
+    value.trim().parse::<f64>().ok().and_then(|number| Duration::try_from_secs_f64(number * unit).ok())
+}
+
+fn read_date(value: &str) -> Option<Timestamp> {
+    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(value.trim()).ok()
+}
+
+impl Fault {
+    /// Tells whether asking again can help. The service's own word in the headers comes first.
+    pub(super) fn passes(&self) -> bool {
+        match self {
+            Self::Connection(_) | Self::Silent(_) | Self::Broken(_) => true,
+            Self::Settled(_) => false,
+            Self::Service { status, error, hints } => hints.again.unwrap_or_else(|| {
+                let by_kind = TABLE.iter().find(|(kind, _, _)| *kind == error.kind);
+                let by_status = TABLE.iter().find(|(_, of, _)| Some(*of) == *status);
+                let again = by_kind.or(by_status).map(|(_, _, again)| *again);
+                // An unknown error in a stream came after the request was accepted.
+                again.unwrap_or(status.is_none_or(|status| status >= 500)) && !LASTING.contains(&error.code.as_str())
+            }),
+        }
+    }
+
+    fn asked_wait(&self) -> Option<Duration> {
+        match self {
+            Self::Service { hints, .. } => hints.after,
+            _ => None,
+        }
+    }
+}
+
+impl fmt::Display for Fault {
+    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Service { status: Some(status), error, .. } => write!(formatter, "HTTP {status} {error}"),
+            Self::Service { status: None, error, .. } => write!(formatter, "error within the reply, {error}"),
+            Self::Connection(what) => formatter.write_str(what),
+            Self::Silent(limit) => write!(formatter, "no byte came for {} s", limit.as_secs_f64()),
+            Self::Broken(what) => write!(formatter, "broken reply: {what}"),
+            Self::Settled(failure) => write!(formatter, "{failure}"),
+        }
+    }
+}
+
+/// One outage: begins with the first failed attempt, ends with a reply or with its budget.
+pub(super) struct Outage<'a> {
+    settings: &'a Settings,
+    deadline: Option<Instant>,
+    began: Option<Instant>,
+    failures: u32,
+}
+
+impl<'a> Outage<'a> {
+    pub(super) fn new(settings: &'a Settings, deadline: Option<Instant>) -> Self {
+        Self { settings, deadline, began: None, failures: 0 }
+    }
+
+    /// Returns the wait before the next attempt after this fault, or why there is none. `random` lies in 0..1.
+    pub(super) fn next_wait(&mut self, fault: &Fault, now: Instant, random: f64) -> Result<Duration, Failure> {
+        let began = *self.began.get_or_insert(now);
+        self.failures += 1;
+        let spent = now.saturating_duration_since(began);
+        let left = self.settings.outage_budget.saturating_sub(spent);
+        let asked = fault.asked_wait();
+        if left.is_zero() || asked.is_some_and(|asked| asked > left) {
+            return Err(Failure::Unavailable { tried: self.tried(fault, spent, asked) });
+        }
+        let wait = wait(asked, self.failures, self.settings.first_wait, random).min(left);
+        match self.deadline {
+            Some(deadline) if now + wait >= deadline => Err(Failure::OutOfTime),
+            _ => Ok(wait),
+        }
+    }
+
+    fn tried(&self, fault: &Fault, spent: Duration, asked: Option<Duration>) -> String {
+        let attempts = if self.failures == 1 { "1 attempt".to_owned() } else { format!("{} attempts", self.failures) };
+        let (budget, spent) = (self.settings.outage_budget.as_secs_f64(), spent.as_secs_f64());
+        let asked = asked.map(|asked| format!(", which asks to wait {:.1} s", asked.as_secs_f64())).unwrap_or_default();
+        let place = &self.settings.base_url;
+        format!(
+            "{attempts} at `{place}` in {spent:.1} s of an outage budget of {budget:.1} s, the last: {fault}{asked}"
+        )
+    }
+}
+
+/// Returns the wait after this many failures: what was asked for and a little more, or a random part of a growing span.
+///
+/// The random part keeps many clients from coming back at the same moment.
+fn wait(asked: Option<Duration>, failures: u32, first: Duration, random: f64) -> Duration {
+    let span = first * 2_u32.saturating_pow(failures.saturating_sub(1)).min(LONGEST);
+    match asked {
+        Some(asked) => asked + first.mul_f64(random),
+        None => span.mul_f64(random),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn service(status: Option<u16>, kind: &str) -> Fault {
+        let error = ServiceError { kind: kind.to_owned(), message: "m".to_owned(), code: String::new() };
+        Fault::Service { status, error, hints: Hints::default() }
+    }
+
+    fn with_hints(mut fault: Fault, again: Option<bool>, after: Option<Duration>) -> Fault {
+        if let Fault::Service { hints, .. } = &mut fault {
+            *hints = Hints { again, after };
+        }
+        fault
+    }
+
+    fn hints(headers: &[(&str, &'static str)]) -> Hints {
+        let now: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
+        Hints::read(|name| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value), now)
+    }
+
+    const SECOND: Duration = Duration::from_secs(1);
+
+    #[test]
+    fn the_table_decides_by_type_then_by_status() {
+        let again = [408, 409, 429, 500, 502, 503, 504, 520, 529, 599];
+        let never = [400, 401, 402, 403, 404, 405, 413, 418, 422];
+        for status in again {
+            assert!(service(Some(status), "").passes(), "{status}");
+        }
+        for status in never {
+            assert!(!service(Some(status), "").passes(), "{status}");
+        }
+        for (kind, status, again) in TABLE {
+            assert_eq!(service(None, kind).passes(), again, "{kind} within a stream");
+            assert_eq!(service(Some(status), kind).passes(), again, "{kind}");
+        }
+        assert!(service(Some(400), "overloaded_error").passes(), "the type is nearer to the truth than the status");
+        assert!(service(None, "new_error").passes());
+        assert!(!service(Some(400), "new_error").passes());
+    }
+
+    #[test]
+    fn faults_on_the_way_are_asked_again_and_settled_ones_are_not() {
+        assert!(Fault::Connection("refused".to_owned()).passes());
+        assert!(Fault::Silent(SECOND).passes());
+        assert!(Fault::Broken("cut".to_owned()).passes());
+        assert!(!Fault::Settled(Failure::OutOfTime).passes());
+    }
+
+    #[test]
+    fn the_service_can_force_and_forbid() {
+        assert!(with_hints(service(Some(400), ""), Some(true), None).passes());
+        assert!(!with_hints(service(Some(529), "overloaded_error"), Some(false), None).passes());
+    }
+
+    #[test]
+    fn a_spend_limit_is_not_waited_for() {
+        let mut fault = service(Some(429), "rate_limit_error");
+        assert!(fault.passes());
+        if let Fault::Service { error, .. } = &mut fault {
+            error.code = "enforced_spend_limit_reached".to_owned();
+        }
+        assert!(!fault.passes());
+    }
+
+    #[test]
+    fn every_form_of_retry_after_is_read() {
+        let after = |headers| hints(headers).after;
+        assert_eq!(after(&[("retry-after", "30")]), Some(30 * SECOND));
+        assert_eq!(after(&[("retry-after", " 1.5 ")]), Some(SECOND.mul_f64(1.5)));
+        assert_eq!(after(&[("retry-after-ms", "250.5"), ("retry-after", "30")]), Some(Duration::from_micros(250_500)));
+        assert_eq!(after(&[("retry-after-ms", "soon"), ("retry-after", "30")]), Some(30 * SECOND));
+        assert_eq!(after(&[("retry-after", "Sun, 01 Mar 2026 12:02:00 GMT")]), Some(120 * SECOND));
+        let told = [("retry-after", "Sun, 01 Mar 2026 12:02:00 GMT"), ("date", "Sun, 01 Mar 2026 12:01:30 GMT")];
+        assert_eq!(after(&told), Some(30 * SECOND), "the service's own clock decides");
+    }
+
+    #[test]
+    fn a_retry_after_that_says_nothing_is_passed_over() {
+        for value in ["0", "-5", "NaN", "inf", "1e300", "", "soon", "Sun, 01 Mar 2026 11:00:00 GMT", "Sun, 99 Mar"] {
+            assert_eq!(hints(&[("retry-after", value)]).after, None, "{value}");
+        }
+        assert_eq!(hints(&[("x-should-retry", "maybe")]).again, None);
+        assert_eq!(hints(&[("x-should-retry", "false")]).again, Some(false));
+    }
+
+    #[test]
+    fn waits_double_up_to_a_limit_and_take_a_random_part() {
+        let most: Vec<f64> = (1..=9).map(|failures| wait(None, failures, SECOND, 1.0).as_secs_f64()).collect();
+        assert_eq!(most, [1.0, 2.0, 4.0, 8.0, 16.0, 32.0, 60.0, 60.0, 60.0]);
+        assert_eq!(wait(None, 3, SECOND, 0.25), SECOND);
+        assert_eq!(wait(None, u32::MAX, SECOND, 0.0), Duration::ZERO);
+        assert_eq!(wait(Some(7 * SECOND), 3, SECOND, 0.5), SECOND.mul_f64(7.5));
+    }
+
+    #[test]
+    fn an_outage_costs_time_and_not_attempts() {
+        let settings = Settings { outage_budget: 10 * SECOND, first_wait: SECOND, ..Settings::default() };
+        let mut outage = Outage::new(&settings, None);
+        let (fault, start) = (Fault::Connection("could not connect".to_owned()), Instant::now());
+
+        for _ in 0..50 {
+            assert!(outage.next_wait(&fault, start, 0.0).is_ok());
+        }
+        assert_eq!(outage.next_wait(&fault, start + 8 * SECOND, 1.0), Ok(2 * SECOND), "the last wait is cut to fit");
+        assert_eq!(
+            outage.next_wait(&fault, start + 10 * SECOND, 0.0),
+            Err(Failure::Unavailable {
+                tried: "52 attempts at `https://api.anthropic.com` in 10.0 s of an outage budget of 10.0 s, \
+                        the last: could not connect"
+                    .to_owned()
+            })
+        );
+    }
+
+    #[test]
+    fn a_wait_longer_than_the_budget_ends_the_outage_at_once() {
+        let settings = Settings { outage_budget: 10 * SECOND, ..Settings::default() };
+        let fault = |seconds| with_hints(service(Some(429), "rate_limit_error"), None, Some(seconds * SECOND));
+
+        let fits = Outage::new(&settings, None).next_wait(&fault(10), Instant::now(), 0.0);
+        let Err(Failure::Unavailable { tried }) =
+            Outage::new(&settings, None).next_wait(&fault(11), Instant::now(), 0.0)
+        else {
+            panic!("the wait does not fit");
+        };
+
+        assert_eq!(fits, Ok(10 * SECOND));
+        assert!(tried.ends_with("the last: HTTP 429 `rate_limit_error`: m, which asks to wait 11.0 s"), "{tried}");
+    }
+
+    #[test]
+    fn no_attempt_begins_after_the_deadline() {
+        let settings = Settings { first_wait: SECOND, ..Settings::default() };
+        let (fault, start) = (Fault::Silent(SECOND), Instant::now());
+
+        let before = Outage::new(&settings, Some(start + 2 * SECOND)).next_wait(&fault, start, 1.0);
+        let after = Outage::new(&settings, Some(start + SECOND)).next_wait(&fault, start, 1.0);
+
+        assert_eq!((before, after), (Ok(SECOND), Err(Failure::OutOfTime)));
+    }
+}
