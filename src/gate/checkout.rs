@@ -1,0 +1,36 @@
+//! The tree a check runs on: the working tree itself, once everything in it is committed.
+
+use crate::project::Head;
+use crate::project::Project;
+use anyhow::Result;
+
+/// How the tree was got; kept in the evidence.
+pub(in crate::gate) const IN_PLACE: &str = "in-place";
+
+/// Returns the commit that the working tree shows, or in words why it shows none.
+pub(in crate::gate) fn committed(project: &Project) -> Result<Result<Head, String>> {
+    let Some(head) = project.head()? else {
+        return Ok(Err("the project has no commit yet".to_owned()));
+    };
+    let changed = project.changes()?.tracked;
+    Ok(if changed.is_empty() { Ok(head) } else { Err(format!("not in any commit: {}", listed(&changed))) })
+}
+
+/// Tells in words what of the project moved since `before` was committed; untracked files may come and go.
+pub(in crate::gate) fn moved(project: &Project, before: &Head) -> Result<Option<String>> {
+    let head = project.head()?;
+    if head.as_ref().map(|head| &head.commit) != Some(&before.commit) {
+        return Ok(Some(format!("HEAD was `{}` before the check and is another commit now", before.commit)));
+    }
+    let changed = project.changes()?.tracked;
+    Ok((!changed.is_empty()).then(|| format!("the check changed tracked files: {}", listed(&changed))))
+}
+
+/// Names at most five paths.
+fn listed(paths: &[String]) -> String {
+    let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
+    match paths.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}

@@ -1,0 +1,82 @@
+//! How a check's files differ from what was approved, for people.
+
+use crate::gate::closure::Pinned;
+use similar::TextDiff;
+use std::collections::BTreeMap;
+
+/// A longer text would hide the other files.
+const MAX_CHARS: usize = 8000;
+
+/// Compares what was pinned with what lies there now and returns the difference as text, if there is one. `pinned`
+/// returns the bytes of a pinned id.
+pub(in crate::gate) fn difference(
+    pins: &BTreeMap<String, Option<String>>,
+    now: &[Pinned],
+    pinned: &dyn Fn(&str) -> Option<Vec<u8>>,
+) -> Option<String> {
+    let current: BTreeMap<&str, &Pinned> = now.iter().map(|file| (file.path.as_str(), file)).collect();
+    let mut texts = Vec::new();
+    for (path, id) in pins {
+        let file = current.get(path.as_str()).filter(|file| file.id.is_some());
+        match (id, file) {
+            (Some(id), Some(file)) if file.id.as_ref() == Some(id) => {}
+            (None, None) => {}
+            (Some(id), Some(file)) => texts.push(changed(path, pinned(id).as_deref(), &file.bytes)),
+            (Some(_), None) => texts.push(format!("`{path}` was there at approval and is gone")),
+            (None, Some(_)) => texts.push(format!("`{path}` was absent at approval and is there now")),
+        }
+    }
+    let new = now.iter().filter(|file| file.id.is_some() && !pins.contains_key(&file.path));
+    texts.extend(new.map(|file| format!("`{}` is new beside the files that were approved", file.path)));
+    let text = texts.join("\n");
+    let short: String = text.chars().take(MAX_CHARS).collect();
+    match () {
+        () if text.is_empty() => None,
+        () if short.len() < text.len() => Some(format!("{short}\n[… the rest is left out …]")),
+        () => Some(text),
+    }
+}
+
+fn changed(path: &str, old: Option<&[u8]>, new: &[u8]) -> String {
+    let texts = old.and_then(|old| Some((std::str::from_utf8(old).ok()?, std::str::from_utf8(new).ok()?)));
+    let Some((old, new)) = texts else { return format!("`{path}` is not what was approved") };
+    let diff = TextDiff::from_lines(old, new);
+    let shown = diff.unified_diff().header("approved", "now").to_string();
+    format!("`{path}` is not what was approved\n{}", shown.trim_end())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn file(path: &str, id: Option<&str>, bytes: &str) -> Pinned {
+        Pinned { path: path.to_owned(), id: id.map(str::to_owned), bytes: bytes.into() }
+    }
+
+    fn pins(pairs: &[(&str, Option<&str>)]) -> BTreeMap<String, Option<String>> {
+        pairs.iter().map(|(path, id)| ((*path).to_owned(), id.map(str::to_owned))).collect()
+    }
+
+    #[test]
+    fn equal_files_have_no_difference() {
+        let pins = pins(&[("a", Some("1")), ("b", None)]);
+        assert_eq!(difference(&pins, &[file("a", Some("1"), "x"), file("b", None, "")], &|_| None), None);
+    }
+
+    #[test]
+    fn every_kind_of_difference_is_told() {
+        let pins = pins(&[("a", Some("1")), ("b", None), ("c", Some("3"))]);
+        let now = [file("a", Some("2"), "one\nnew\n"), file("b", Some("5"), ""), file("d", Some("4"), "")];
+        let expected = "`a` is not what was approved\n--- approved\n+++ now\n@@ -1,2 +1,2 @@\n one\n-old\n+new\n\
+            `b` was absent at approval and is there now\n`c` was there at approval and is gone\n\
+            `d` is new beside the files that were approved";
+        assert_eq!(difference(&pins, &now, &|_| Some(b"one\nold\n".to_vec())).unwrap(), expected);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_not_shown() {
+        let now = [file("a", Some("2"), "x")];
+        let text = difference(&pins(&[("a", Some("1"))]), &now, &|_| Some(vec![0xff])).unwrap();
+        assert_eq!(text, "`a` is not what was approved");
+    }
+}

@@ -1,0 +1,65 @@
+//! Runs the checks of features already done, within a time budget.
+
+use crate::gate::Check;
+use crate::gate::Finding;
+use crate::gate::Gate;
+use crate::gate::Red;
+use crate::gate::Verdict;
+use anyhow::Result;
+use std::time::Duration;
+use std::time::Instant;
+
+/// A feature whose check is to be run again.
+#[derive(Clone, Debug)]
+pub struct Candidate {
+    pub feature: String,
+    pub check: Check,
+    pub red: Option<Red>,
+    /// When it last passed, as written in the evidence; empty comes first.
+    pub at: String,
+}
+
+/// What a sweep did.
+#[derive(Debug, Default)]
+pub struct Swept {
+    pub verdicts: Vec<Verdict>,
+    /// Features whose turn did not come.
+    pub left: Vec<String>,
+}
+
+/// Orders a sweep: first what depends on a changed path, then what was longest not looked at.
+pub fn order(mut candidates: Vec<Candidate>, changed: &[String]) -> Vec<Candidate> {
+    let touched = |candidate: &Candidate| changed.iter().any(|path| candidate.check.pins.contains_key(path));
+    candidates.sort_by(|a, b| touched(b).cmp(&touched(a)).then_with(|| a.at.cmp(&b.at)));
+    candidates
+}
+
+impl Gate<'_> {
+    /// Runs the candidates in their order until the budget is used up or the session is interrupted. A check that has
+    /// begun may take its own limit.
+    pub fn sweep(
+        &self,
+        candidates: Vec<Candidate>,
+        budget: Option<Duration>,
+        pinned: &dyn Fn(&str) -> Option<Vec<u8>>,
+        told: &mut dyn FnMut(&Verdict),
+    ) -> Result<Swept> {
+        let start = Instant::now();
+        let mut swept = Swept::default();
+        for candidate in candidates {
+            let over = self.interrupt.requested() || budget.is_some_and(|budget| start.elapsed() >= budget);
+            if over {
+                swept.left.push(candidate.feature);
+                continue;
+            }
+            let verdict = self.judge(&candidate.feature, &candidate.check, candidate.red.as_ref(), pinned)?;
+            if verdict.finding() == Finding::Interrupted {
+                swept.left.push(candidate.feature);
+                continue;
+            }
+            told(&verdict);
+            swept.verdicts.push(verdict);
+        }
+        Ok(swept)
+    }
+}

@@ -1,0 +1,136 @@
+//! How a check is run, and what its end means.
+
+use super::*;
+
+#[test]
+fn no_key_and_no_outer_home_is_in_the_environment() {
+    let mut bench = Bench::new();
+    let check = bench.approved(
+        "env; test -z \"$ANTHROPIC_API_KEY\" && test \"$TZ\" = UTC && test -d \"$HOME\" && test -d \"$TMPDIR\"",
+    );
+    bench.work();
+    let verdict = bench.judge(&check);
+    assert!(verdict.proves(), "{}", verdict.trial().last_lines(50));
+    let home =
+        verdict.trial().output().unwrap().text().lines().find(|line| line.starts_with("HOME=")).unwrap().to_owned();
+    assert!(home.contains("longhaul-check-"), "{home}");
+    // The twin: with the outer environment as it is, the key would be seen.
+    bench.settings.environment.insert("ANTHROPIC_API_KEY".to_owned(), "sk-secret".to_owned());
+    assert_eq!(bench.finding(&check), Finding::Failed);
+}
+
+#[test]
+fn an_exit_code_decides_and_words_do_not() {
+    let bench = Bench::new();
+    let cases = [
+        ("echo PASSED; exit 1", Finding::Failed),
+        ("no-such-command", Finding::NotRunnable),
+        ("./src/product.txt", Finding::NotRunnable),
+        ("kill -9 $$", Finding::Signalled),
+        ("false\ntrue", Finding::Failed),
+        ("false; true", Finding::Passed),
+        ("cat; echo no input", Finding::Passed),
+        ("sleep 300 & echo ok", Finding::Passed),
+    ];
+    let checks = cases.map(|(text, finding)| (bench.approved(text), finding));
+    bench.work();
+    for (check, finding) in checks {
+        assert_eq!(bench.finding(&check), finding, "{}", check.run);
+    }
+}
+
+#[test]
+fn a_check_that_exits_0_after_its_limit_has_not_passed() {
+    let bench = Bench::new();
+    let run = "trap 'exit 0' TERM; while :; do sleep 0.1; done";
+    let late = bench.approve(Check { timeout: Some(Duration::from_millis(300)), ..Check::command(run) });
+    bench.work();
+    assert_eq!(bench.finding(&late), Finding::TimedOut);
+}
+
+#[test]
+fn an_expected_text_can_refuse_and_not_make_a_pass() {
+    let bench = Bench::new();
+    let expect = |run: &str| bench.approve(Check { expect: Some("3 tests".to_owned()), ..Check::command(run) });
+    let (nothing, enough, failed) = (expect("echo 0 tests"), expect("echo 3 tests"), expect("echo 3 tests; exit 1"));
+    bench.work();
+    assert_eq!(bench.finding(&enough), Finding::Passed);
+    assert_eq!(bench.finding(&failed), Finding::Failed);
+    assert_eq!(bench.judge(&nothing).trial().detail(), "exit code 0, but the output does not hold `3 tests`");
+}
+
+#[test]
+fn every_run_must_pass() {
+    let bench = Bench::new();
+    let flaky = "test ! -e \"$TMPDIR/ran\" && touch \"$TMPDIR/ran\"";
+    let once = bench.approved(flaky);
+    let thrice = bench.approve(Check { runs: 3, ..Check::command(flaky) });
+    bench.work();
+    assert_eq!(bench.finding(&once), Finding::Passed);
+    assert_eq!(bench.finding(&thrice), Finding::Failed);
+}
+
+#[test]
+fn servers_of_the_setup_live_as_long_as_the_check() {
+    let mut bench = Bench::new();
+    bench.init_script = Some("sleep 300 & echo $! > \"$HOME/server\"".to_owned());
+    let check = Check {
+        setup: Some("init".to_owned()),
+        ready: Some("test -e \"$HOME/server\"".to_owned()),
+        ..Check::command("cat $HOME/server; kill -0 $(cat $HOME/server)")
+    };
+    let check = bench.approve(check);
+    bench.work();
+    let verdict = bench.judge(&check);
+    assert!(verdict.proves(), "{verdict:?}");
+    let server = verdict.trial().last_lines(1).parse().unwrap();
+    assert!(!crate::process::group_lives(server));
+    let state = fs::read_to_string(format!("/proc/{server}/stat")).unwrap_or_default();
+    assert!(state.is_empty() || state.contains(") Z "), "the server is still there: {state}");
+}
+
+#[test]
+fn what_does_not_get_ready_is_told_apart_from_a_failure() {
+    let mut bench = Bench::new();
+    let short = |check: Check| bench.approve(Check { timeout: Some(Duration::from_millis(300)), ..check });
+    let never = short(Check { ready: Some("false".to_owned()), ..Check::command("true") });
+    let broken = short(Check { setup: Some("exit 3".to_owned()), ..Check::command("true") });
+    let unknown = short(Check { setup: Some("init".to_owned()), ..Check::command("true") });
+    bench.work();
+    assert_eq!(bench.judge(&never).trial().detail(), "what `ready` waits for did not come in time");
+    assert_eq!(bench.judge(&broken).trial().detail(), "the check's setup failed");
+    assert_eq!(bench.judge(&unknown).trial().detail(), "the check's setup is `init`, but no init script is known");
+    assert_eq!(bench.finding(&unknown), Finding::NotReady);
+    bench.init_script = Some("true".to_owned());
+    assert_eq!(bench.finding(&unknown), Finding::Passed);
+}
+
+#[test]
+fn an_interrupted_run_decides_nothing() {
+    let bench = Bench::new();
+    let check = bench.approved("true");
+    bench.work();
+    bench.interrupt.request();
+    let verdict = bench.judge(&check);
+    assert_eq!(verdict.finding(), Finding::Interrupted);
+    assert!(!verdict.finding().is_red() && !verdict.proves());
+}
+
+#[test]
+fn nothing_of_a_run_is_left_behind() {
+    let bench = Bench::new();
+    let check = bench.approved("touch $HOME/a $TMPDIR/b");
+    bench.work();
+    bench.judge(&check);
+    let left = fs::read_dir(bench.folder.path()).unwrap().flatten().map(|entry| entry.file_name());
+    assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with("longhaul-check-")));
+}
+
+#[test]
+fn a_trial_runs_on_what_is_not_committed() {
+    let bench = Bench::new();
+    let check = bench.approved("grep after src/product.txt");
+    bench.write("src/product.txt", "after\n");
+    assert_eq!(bench.gate().try_out(&check, &|_| None).unwrap().finding(), Finding::Passed);
+    assert_eq!(bench.finding(&check), Finding::NotCommitted);
+}

@@ -1,0 +1,38 @@
+//! Running the checks of done features again.
+
+use super::*;
+
+#[test]
+fn a_sweep_looks_first_at_what_was_touched_and_then_at_the_oldest() {
+    let candidate = |feature: &str, at: &str, pin: &str| Candidate {
+        feature: feature.to_owned(),
+        check: Check { pins: BTreeMap::from([(pin.to_owned(), None)]), ..Check::command("true") },
+        red: None,
+        at: at.to_owned(),
+    };
+    let candidates =
+        vec![candidate("new", "2026-03", "a"), candidate("old", "2026-01", "b"), candidate("touched", "2026-02", "c")];
+    let ordered = order(candidates, &["c".to_owned()]);
+    assert_eq!(
+        ordered.iter().map(|candidate| candidate.feature.as_str()).collect::<Vec<_>>(),
+        ["touched", "old", "new"]
+    );
+}
+
+#[test]
+fn a_sweep_stops_at_its_budget_and_says_what_is_left() {
+    let bench = Bench::new();
+    let candidate = |feature: &str, run: &str| {
+        let check = bench.approved(run);
+        let red = Some(Red { check: check.digest(), ..bench.red.clone() });
+        Candidate { feature: feature.to_owned(), check, red, at: String::new() }
+    };
+    let candidates = vec![candidate("a", "true"), candidate("b", "false")];
+    bench.work();
+    let mut told = Vec::new();
+    let swept =
+        bench.gate().sweep(candidates.clone(), None, &|_| None, &mut |verdict| told.push(verdict.finding())).unwrap();
+    assert_eq!((told, swept.left), (vec![Finding::Passed, Finding::Failed], vec![]));
+    let swept = bench.gate().sweep(candidates, Some(Duration::ZERO), &|_| None, &mut |_| {}).unwrap();
+    assert_eq!(swept.left, ["a", "b"]);
+}

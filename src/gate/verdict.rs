@@ -1,0 +1,291 @@
+//! What one run of a check found.
+
+use crate::process::Exit;
+use crate::process::Output;
+use serde_json::Value;
+use serde_json::json;
+use std::fmt::Display;
+use std::fmt::Formatter;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The kinds of result.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Finding {
+    Passed,
+    Failed,
+    TimedOut,
+    Signalled,
+    /// The command was not found or could not be executed.
+    NotRunnable,
+    /// The setup failed, or what the check waits for never came.
+    NotReady,
+    /// A file that decides the result is not what it was at approval.
+    CheckChanged,
+    /// It passed, and changed tracked files or HEAD meanwhile.
+    TreeMoved,
+    /// It passed, and no earlier tree is known on which it did not.
+    AlreadyGreen,
+    Interrupted,
+    /// What would have been tested is in no commit.
+    NotCommitted,
+}
+
+impl Finding {
+    /// Returns the name kept in the checklist.
+    pub fn as_str(self) -> &'static str {
+        match self {
+            Self::Passed => "passed",
+            Self::Failed => "failed",
+            Self::TimedOut => "timed out",
+            Self::Signalled => "signalled",
+            Self::NotRunnable => "not runnable",
+            Self::NotReady => "not ready",
+            Self::CheckChanged => "check changed",
+            Self::TreeMoved => "tree moved",
+            Self::AlreadyGreen => "already green",
+            Self::Interrupted => "interrupted",
+            Self::NotCommitted => "not committed",
+        }
+    }
+
+    /// Tells whether the check ran and passed, whatever that proves.
+    pub fn is_green(self) -> bool {
+        matches!(self, Self::Passed | Self::AlreadyGreen)
+    }
+
+    /// Tells whether the check itself did not pass, which makes the feature one that can be proven.
+    pub fn is_red(self) -> bool {
+        matches!(self, Self::Failed | Self::TimedOut | Self::Signalled | Self::NotRunnable | Self::NotReady)
+    }
+}
+
+impl Display for Finding {
+    fn fmt(&self, formatter: &mut Formatter) -> std::fmt::Result {
+        formatter.write_str(self.as_str())
+    }
+}
+
+/// One run of a check, with its setup. Says what happened and proves nothing.
+#[derive(Clone, Debug)]
+pub struct Trial {
+    pub(in crate::gate) finding: Finding,
+    /// Of the last command that ran; none when nothing did.
+    pub(in crate::gate) exit: Option<Exit>,
+    pub(in crate::gate) duration: Duration,
+    pub(in crate::gate) output: Option<Output>,
+    pub(in crate::gate) saved: Option<PathBuf>,
+    /// Passes in a row.
+    pub(in crate::gate) runs: u32,
+    /// Why, when the exit code does not say it.
+    pub(in crate::gate) detail: String,
+}
+
+impl Trial {
+    /// Makes the result of a check that did not come to run.
+    pub(in crate::gate) fn refused(finding: Finding, detail: impl Into<String>) -> Self {
+        let detail = detail.into();
+        Self { finding, exit: None, duration: Duration::ZERO, output: None, saved: None, runs: 0, detail }
+    }
+
+    /// Returns the kind of result.
+    pub fn finding(&self) -> Finding {
+        self.finding
+    }
+
+    /// Returns how the last command ended; none when nothing ran.
+    pub fn exit(&self) -> Option<&Exit> {
+        self.exit.as_ref()
+    }
+
+    /// Returns the time it took, setup included.
+    pub fn duration(&self) -> Duration {
+        self.duration
+    }
+
+    /// Returns what the last command printed.
+    pub fn output(&self) -> Option<&Output> {
+        self.output.as_ref()
+    }
+
+    /// Returns the file in which head and tail of the output are kept.
+    pub fn output_path(&self) -> Option<&Path> {
+        self.saved.as_deref()
+    }
+
+    /// Returns the last lines of the output.
+    pub fn last_lines(&self, n: usize) -> String {
+        self.output.as_ref().map(|output| output.last_lines(n)).unwrap_or_default()
+    }
+
+    /// Returns why it was refused, for people; empty when the exit code says all.
+    pub fn detail(&self) -> &str {
+        &self.detail
+    }
+
+    /// Returns the result in one sentence.
+    pub fn sentence(&self) -> String {
+        let seconds = format!("{:.1} s", self.duration.as_secs_f64());
+        let how = match (self.finding, &self.exit) {
+            (Finding::Failed, Some(Exit::Code(code))) if *code != 0 => format!("exit code {code} after {seconds}"),
+            (Finding::Signalled, Some(Exit::Signal(signal))) => format!("signal {signal} after {seconds}"),
+            (_, Some(_)) => format!("after {seconds}"),
+            (_, None) => String::new(),
+        };
+        let reason = self.detail.lines().next().unwrap_or_default();
+        let parts: Vec<&str> = [how.as_str(), reason].into_iter().filter(|part| !part.is_empty()).collect();
+        match parts.is_empty() {
+            true => self.finding.to_string(),
+            false => format!("{}: {}", self.finding, parts.join(", ")),
+        }
+    }
+
+    fn output_json(&self) -> Value {
+        self.output.as_ref().map_or(Value::Null, |output| {
+            let path = self.saved.as_deref().map(|path| path.to_string_lossy());
+            json!({"digest": output.digest, "bytes": output.size, "path": path})
+        })
+    }
+
+    fn exit_json(&self) -> Value {
+        match &self.exit {
+            Some(Exit::Code(code)) => json!(code),
+            Some(Exit::Signal(signal)) => json!(format!("signal {signal}")),
+            Some(Exit::NotStarted(reason)) => json!(reason),
+            Some(Exit::TimedOut) => json!("timed out"),
+            Some(Exit::Interrupted) => json!("interrupted"),
+            None => Value::Null,
+        }
+    }
+}
+
+/// A recorded non-pass, on which a later pass can stand.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Red {
+    pub commit: String,
+    /// The finding's name.
+    pub verdict: String,
+    /// Digest of the check that ran.
+    pub check: String,
+}
+
+/// Where and for what a verdict was made.
+#[derive(Clone, Debug)]
+pub(in crate::gate) struct Circumstances {
+    pub feature: String,
+    /// Digest of the check.
+    pub check: String,
+    pub approved_by: String,
+    /// Empty in a project without commits.
+    pub commit: String,
+    pub tree: String,
+    pub level: String,
+    pub checkout: &'static str,
+    pub session: u32,
+    pub at: String,
+    pub red: Option<Red>,
+}
+
+/// What the gate found about a feature. Made only by the gate, only by running the check.
+#[derive(Clone, Debug)]
+pub struct Verdict {
+    trial: Trial,
+    circumstances: Circumstances,
+}
+
+impl Verdict {
+    pub(in crate::gate) fn new(trial: Trial, circumstances: Circumstances) -> Self {
+        Self { trial, circumstances }
+    }
+
+    /// Tells whether the feature is done by this.
+    pub fn proves(&self) -> bool {
+        self.trial.finding == Finding::Passed
+    }
+
+    /// Returns the kind of result.
+    pub fn finding(&self) -> Finding {
+        self.trial.finding
+    }
+
+    /// Returns the run itself: exit, time, output, reason.
+    pub fn trial(&self) -> &Trial {
+        &self.trial
+    }
+
+    /// Returns the feature's id.
+    pub fn feature(&self) -> &str {
+        &self.circumstances.feature
+    }
+
+    /// Returns the digest of the check that decided.
+    pub fn check(&self) -> &str {
+        &self.circumstances.check
+    }
+
+    /// Returns the commit that was tested; empty when there is none.
+    pub fn commit(&self) -> &str {
+        &self.circumstances.commit
+    }
+
+    /// Returns the tree that was tested; empty when there is none.
+    pub fn tree(&self) -> &str {
+        &self.circumstances.tree
+    }
+
+    /// Returns when it was made.
+    pub fn at(&self) -> &str {
+        &self.circumstances.at
+    }
+
+    /// Renders the evidence kept with a proven feature.
+    pub fn to_evidence(&self) -> Value {
+        let of = &self.circumstances;
+        let red = of.red.as_ref().map(|red| json!({"commit": red.commit, "verdict": red.verdict}));
+        json!({
+            "commit": of.commit, "tree": of.tree, "check": of.check, "exit": self.trial.exit_json(),
+            "seconds": self.seconds(), "output": self.trial.output_json(), "runs": self.trial.runs, "red": red,
+            "level": of.level, "checkout": of.checkout, "approved_by": of.approved_by, "session": of.session, "at": of.at,
+        })
+    }
+
+    /// Renders the result kept with a feature it did not prove.
+    pub fn to_last_verdict(&self) -> Value {
+        let of = &self.circumstances;
+        json!({
+            "verdict": self.trial.finding.as_str(), "detail": self.trial.detail, "commit": of.commit, "tree": of.tree,
+            "check": of.check, "exit": self.trial.exit_json(), "seconds": self.seconds(),
+            "output": self.trial.output_json(), "tail": self.trial.last_lines(20), "level": of.level,
+            "checkout": of.checkout, "session": of.session, "at": of.at,
+        })
+    }
+
+    /// Renders the result on which later passes stand.
+    pub fn to_baseline(&self) -> Value {
+        let of = &self.circumstances;
+        json!({"commit": of.commit, "verdict": self.trial.finding.as_str(), "check": of.check})
+    }
+
+    fn seconds(&self) -> f64 {
+        (self.trial.duration.as_secs_f64() * 1000.0).round() / 1000.0
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_sentence_says_what_happened_and_why() {
+        let ran = |finding, exit| Trial {
+            exit: Some(exit),
+            duration: Duration::from_millis(1240),
+            ..Trial::refused(finding, "")
+        };
+        assert_eq!(ran(Finding::Failed, Exit::Code(3)).sentence(), "failed: exit code 3 after 1.2 s");
+        assert_eq!(ran(Finding::TimedOut, Exit::TimedOut).sentence(), "timed out: after 1.2 s");
+        let refused = Trial::refused(Finding::NotCommitted, "`a.rs` is changed\nmore");
+        assert_eq!(refused.sentence(), "not committed: `a.rs` is changed");
+    }
+}

@@ -1,0 +1,183 @@
+//! Finds the words of a shell text that may name files.
+//!
+//! It is no shell: it only has to see at least the names a shell would see. A name too many is pinned in vain, a name
+//! too few would let a test be changed unseen.
+
+const VARIABLE: [&str; 2] = ["$LONGHAUL_CHECKS", "${LONGHAUL_CHECKS}"];
+
+/// Folders that hold tests. Bare `test` and `e2e` are commands or script names far more often than folders.
+const FOLDERS: [&str; 4] = ["test", "tests", "e2e", "spec"];
+const BARE_FOLDERS: [&str; 2] = ["tests", "spec"];
+
+/// Splits a text into words, quotes and backslashes resolved. A quoted text with blanks is given whole and in parts,
+/// since it may be a file's name or a text for another shell.
+pub(in crate::gate) fn words(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    for word in split(text) {
+        if word.contains(|c: char| c.is_whitespace() || ";|&()".contains(c)) && word != text {
+            words.extend(self::words(&word));
+        }
+        if let Some((_, value)) = word.split_once('=') {
+            words.push(value.to_owned());
+        }
+        words.push(word);
+    }
+    words
+}
+
+/// Returns the name below memory's `checks/` that a word means; the folder itself is the empty name.
+pub(in crate::gate) fn memory_name(word: &str) -> Option<String> {
+    let rest = VARIABLE.iter().find_map(|variable| word.strip_prefix(variable))?;
+    match rest.strip_prefix('/') {
+        Some(name) => normal(name),
+        None => rest.is_empty().then(String::new),
+    }
+}
+
+/// Returns the path below the root that a word means when read in the folder `base`, if it can be one.
+pub(in crate::gate) fn project_path(word: &str, base: &str, root: &str) -> Option<String> {
+    let path = word.split("::").next().unwrap_or_default();
+    let impossible =
+        path.is_empty() || path.contains("://") || path.contains(['$', '`', '\0']) || path.starts_with('-');
+    if impossible {
+        return None;
+    }
+    let joined = match path.strip_prefix('/') {
+        Some(_) => path.strip_prefix(root)?.strip_prefix('/')?.to_owned(),
+        None => format!("{base}/{path}"),
+    };
+    normal(&joined).filter(|path| !path.is_empty())
+}
+
+/// Tells whether a path looks like a test, by its folders or its name.
+pub(in crate::gate) fn looks_like_test(path: &str) -> bool {
+    let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
+    let in_folder = folders.split('/').any(|folder| FOLDERS.contains(&folder));
+    let is_folder = if folders.is_empty() { BARE_FOLDERS.contains(&name) } else { FOLDERS.contains(&name) };
+    let parts: Vec<&str> = name.split('.').collect();
+    let ended = parts.len() > 1 && (parts[0].ends_with("_test") || parts[1..].iter().any(|part| is_mark(part)));
+    let begun = name.starts_with("test_") && (parts.len() > 1 || !folders.is_empty());
+    in_folder || is_folder || ended || begun
+}
+
+/// Tells whether a path holds a pattern.
+pub(in crate::gate) fn is_pattern(path: &str) -> bool {
+    path.contains(['*', '?', '[', '{'])
+}
+
+/// Returns the part of a path before its first wildcard.
+pub(in crate::gate) fn fixed_part(pattern: &str) -> String {
+    let parts: Vec<&str> = pattern.split('/').take_while(|part| !is_pattern(part)).collect();
+    parts.join("/")
+}
+
+fn is_mark(part: &str) -> bool {
+    matches!(part, "test" | "spec")
+}
+
+/// Resolves `.`, `..` and double slashes; none when it leads outside.
+fn normal(path: &str) -> Option<String> {
+    let mut parts = Vec::new();
+    for part in path.split('/') {
+        match part {
+            "" | "." => {}
+            ".." => {
+                parts.pop()?;
+            }
+            part => parts.push(part),
+        }
+    }
+    Some(parts.join("/"))
+}
+
+fn split(text: &str) -> Vec<String> {
+    let mut words = Vec::new();
+    let mut word = String::new();
+    let mut quote = None;
+    let mut chars = text.chars().peekable();
+    while let Some(c) = chars.next() {
+        match (c, quote) {
+            ('\\', None | Some('"')) => word.extend(chars.next().filter(|c| *c != '\n')),
+            (c, Some(mark)) if c == mark => quote = None,
+            ('\'' | '"', None) => quote = Some(c),
+            ('$', None) if chars.peek() == Some(&'{') => word.push('$'),
+            ('{' | '}', None) => word.push(c),
+            (c, None) if c.is_whitespace() || ";|&()<>`".contains(c) => {
+                words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()));
+            }
+            (c, _) => word.push(c),
+        }
+    }
+    words.extend(Some(word).filter(|word| !word.is_empty()));
+    words
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_text_is_split_as_a_shell_would() {
+        assert_eq!(words("a 'b'c\"d\" e\\f;g|h>i&&j"), ["a", "bcd", "ef", "g", "h", "i", "j"]);
+        assert_eq!(words("run 'a b'"), ["run", "a", "b", "a b"]);
+        assert_eq!(words("X=tests/a run"), ["tests/a", "X=tests/a", "run"]);
+    }
+
+    #[test]
+    fn a_text_within_a_text_is_seen() {
+        assert!(words("bash -c 'pytest tests/a.py; true'").contains(&"tests/a.py".to_owned()));
+        assert!(words("bash -c \"sh -c 'pytest tests/a.py'\"").contains(&"tests/a.py".to_owned()));
+        assert!(words("echo $(sh tests/a.sh)").contains(&"tests/a.sh".to_owned()));
+    }
+
+    #[test]
+    fn a_check_file_is_named_in_every_spelling() {
+        for text in [
+            "sh $LONGHAUL_CHECKS/a.sh",
+            "sh \"$LONGHAUL_CHECKS/a.sh\"",
+            "sh \"${LONGHAUL_CHECKS}/a.sh\"",
+            "sh ${LONGHAUL_CHECKS}/./a.sh",
+            "sh \"$LONGHAUL_CHECKS\"/a.sh",
+            "sh -c 'exec \"$LONGHAUL_CHECKS/a.sh\"'",
+        ] {
+            let names: Vec<String> = words(text).iter().filter_map(|word| memory_name(word)).collect();
+            assert_eq!(names, ["a.sh"], "{text}");
+        }
+        assert_eq!(memory_name("$LONGHAUL_CHECKS"), Some(String::new()));
+        assert_eq!(memory_name("$LONGHAUL_CHECKSUM"), None);
+        assert_eq!(memory_name("$LONGHAUL_CHECKS/../../x"), None);
+    }
+
+    #[test]
+    fn tests_are_known_by_folder_or_name() {
+        for path in [
+            "tests",
+            "spec",
+            "test/a",
+            "web/e2e",
+            "a/tests/b.c",
+            "test_a.py",
+            "a_test.go",
+            "a.test.ts",
+            "a.spec.js",
+            "bin/test_a",
+        ] {
+            assert!(looks_like_test(path), "{path}");
+        }
+        for path in ["test", "e2e", "src/main.rs", "latest", "contest/a", "test_a", "attest.sh", "testing/a", "a_test"]
+        {
+            assert!(!looks_like_test(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn a_path_stays_below_the_root() {
+        let path = |word| project_path(word, "web", "/project");
+        assert_eq!(path("tests/a.py::TestA::test_b").as_deref(), Some("web/tests/a.py"));
+        assert_eq!(path("../tests/./a").as_deref(), Some("tests/a"));
+        assert_eq!(path("/project/tests/a").as_deref(), Some("tests/a"));
+        for outside in ["../../a", "/elsewhere/tests/a", "http://localhost/tests/a", "$DIR/tests/a", "-k"] {
+            assert_eq!(path(outside), None, "{outside}");
+        }
+    }
+}
