@@ -39,6 +39,7 @@ pub mod clock;
 pub mod event;
 pub mod failure;
 pub mod gate;
+pub mod memory;
 pub mod message;
 pub mod process;
 pub mod project;

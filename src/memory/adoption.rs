@@ -1,0 +1,114 @@
+//! What is done about each difference between the view and the newest commit.
+
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::path::PathBuf;
+
+use anyhow::Result;
+
+use crate::memory::aside;
+use crate::memory::compare::Difference;
+use crate::memory::guard;
+use crate::memory::guard::Policy;
+use crate::memory::snapshot::Snapshot;
+use crate::memory::store::Change;
+use crate::memory::view::View;
+
+/// What a look at the view found and did. Paths are relative to the memory's root.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Findings {
+    /// Edits taken in, as a commit by `external`.
+    pub adopted: Vec<String>,
+    /// Protected files put back, or taken away again; the found bytes are in `set_aside`.
+    pub restored: Vec<String>,
+    /// Files that were missing or lagged, shown anew.
+    pub projected: Vec<String>,
+    /// What was moved out of the view, and where it is kept.
+    pub set_aside: Vec<(String, PathBuf)>,
+    /// What was left lying there and not taken in, and why.
+    pub refused: Vec<(String, String)>,
+}
+
+impl Findings {
+    /// Tells whether a protected file was changed behind longhaul's back.
+    pub fn tampered(&self) -> bool {
+        !self.restored.is_empty()
+    }
+
+    /// Tells whether nothing was found.
+    pub fn is_empty(&self) -> bool {
+        *self == Self::default()
+    }
+
+    pub(super) fn extend(&mut self, other: Self) {
+        self.adopted.extend(other.adopted);
+        self.restored.extend(other.restored);
+        self.projected.extend(other.projected);
+        self.set_aside.extend(other.set_aside);
+        self.refused.extend(other.refused);
+    }
+}
+
+/// What is left to do once the found things are safe.
+#[derive(Default)]
+pub(super) struct Todo {
+    /// Edits to commit.
+    pub(super) adopt: Vec<Change>,
+    /// Files to show as the commit has them.
+    pub(super) show: Vec<String>,
+    /// Files to take out of the view.
+    pub(super) hide: Vec<String>,
+}
+
+/// Sorts the differences; moves aside what may not stay, and changes nothing else.
+pub(super) fn sort(
+    differences: BTreeMap<String, Difference>,
+    (view, snapshot): (&View<'_>, &Snapshot<'_>),
+    policy: Policy,
+    keep_in: &Path,
+    findings: &mut Findings,
+) -> Result<Todo> {
+    let mut todo = Todo::default();
+    for (path, difference) in differences {
+        match difference {
+            Difference::Missing | Difference::Lags => {
+                findings.projected.push(path.clone());
+                todo.show.push(path);
+            }
+            Difference::Leftover => todo.hide.push(path),
+            Difference::Ignored(why) => findings.refused.push((path, why)),
+            Difference::Edited(bytes) | Difference::Added(bytes) if may_adopt(policy, snapshot, &path, &bytes)? => {
+                findings.adopted.push(path.clone());
+                todo.adopt.push(Change::put(path, bytes));
+            }
+            Difference::Edited(_) | Difference::Added(_) | Difference::InTheWay => {
+                let kept = aside::keep(view, &path, keep_in)?;
+                findings.set_aside.push((path.clone(), kept));
+                if guard::is_guarded(policy, &path) {
+                    findings.restored.push(path.clone());
+                }
+                todo.show.extend(snapshot.files_at(&path)?.into_keys());
+            }
+        }
+    }
+    Ok(todo)
+}
+
+fn may_adopt(policy: Policy, snapshot: &Snapshot<'_>, path: &str, found: &[u8]) -> Result<bool> {
+    if guard::is_protected(policy, path) {
+        return Ok(false);
+    }
+    let old = snapshot.read(path)?.unwrap_or_default();
+    Ok(guard::may_replace(policy, path, &old, found))
+}
+
+/// Returns the subject and the body of the commit that takes edits in.
+pub(super) fn message(adopt: &[Change]) -> (String, String) {
+    match adopt {
+        [one] => (format!("memory: adopt {}", one.path), String::new()),
+        several => {
+            let lines: Vec<String> = several.iter().map(|change| format!("- {}", change.path)).collect();
+            (format!("memory: adopt {} files", several.len()), lines.join("\n"))
+        }
+    }
+}

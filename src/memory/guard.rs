@@ -1,0 +1,250 @@
+//! Who may write what. A refusal says what to do instead.
+
+use std::collections::BTreeMap;
+
+use anyhow::Result;
+
+use crate::memory::path;
+use crate::memory::path::shown;
+use crate::memory::plan::Kind;
+use crate::memory::snapshot::Snapshot;
+use crate::memory::store::Change;
+use crate::memory::trailers::Author;
+
+/// The log that only grows.
+pub(super) const PROGRESS: &str = "progress.md";
+
+/// Which rules hold.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Policy {
+    /// Everybody may write everything.
+    Free,
+    /// A project's memory: protected files, an append-only log, caps for the agent.
+    Project,
+}
+
+/// How much the agent may write and a view may show.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Caps {
+    pub file_bytes: usize,
+    pub files: usize,
+    pub view_chars: usize,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self { file_bytes: 100_000, files: 1000, view_chars: 16_000 }
+    }
+}
+
+/// The agent's longest path, below `/memories`.
+const PATH_BYTES: usize = 1024;
+/// The agent's deepest path, the file included.
+const PATH_NAMES: usize = 8;
+
+/// Why a file is not everybody's.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Protected {
+    Checklist,
+    Init,
+    Spec,
+    Checks,
+    OldProgress,
+}
+
+/// Tells whether a change found at this path in the view is undone rather than adopted.
+pub(super) fn is_protected(policy: Policy, path: &str) -> bool {
+    policy == Policy::Project && (protection(path).is_some() || (is_progress(path) && path != PROGRESS))
+}
+
+/// Tells whether undoing a change found at this path has to be told as tampering.
+pub(super) fn is_guarded(policy: Policy, path: &str) -> bool {
+    policy == Policy::Project && (protection(path).is_some() || is_progress(path))
+}
+
+/// Tells whether found bytes may replace the old ones at an append-only path.
+pub(super) fn may_replace(policy: Policy, path: &str, old: &[u8], new: &[u8]) -> bool {
+    policy == Policy::Free || !is_progress(path) || new.starts_with(old)
+}
+
+/// Returns why these changes are refused, as a text for the model.
+pub(super) fn refusal(
+    policy: Policy,
+    caps: &Caps,
+    author: Author,
+    (changes, kind): (&[Change], Kind),
+    snapshot: &Snapshot<'_>,
+) -> Result<Option<String>> {
+    if policy == Policy::Free || author == Author::Longhaul {
+        return Ok(None);
+    }
+    for change in changes {
+        let refused = match protection(&change.path) {
+            Some(protected) => protected_text(protected, author, &change.path),
+            None => progress_text(change, snapshot)?,
+        };
+        if refused.is_some() {
+            return Ok(refused);
+        }
+    }
+    if author == Author::Agent {
+        return over_caps(caps, (changes, kind), snapshot);
+    }
+    Ok(None)
+}
+
+fn protection(path: &str) -> Option<Protected> {
+    // Compared without case: on some file systems `Features.json` is the same file.
+    let path = path.to_lowercase();
+    match path.split('/').next().unwrap_or_default() {
+        "features.json" => Some(Protected::Checklist),
+        "init.md" => Some(Protected::Init),
+        "spec.md" => Some(Protected::Spec),
+        "checks" => Some(Protected::Checks),
+        "progress" => Some(Protected::OldProgress),
+        _ => None,
+    }
+}
+
+fn is_progress(path: &str) -> bool {
+    let path = path.to_lowercase();
+    path::is_at_or_below(&path, PROGRESS)
+}
+
+fn protected_text(protected: Protected, author: Author, path: &str) -> Option<String> {
+    let agent = author == Author::Agent;
+    let instead = match protected {
+        Protected::Checklist if agent => {
+            "only a feature's check marks it as passing: commit your work and call `hand_over`; \
+             `checklist` shows the features"
+        }
+        Protected::Checklist => "use `longhaul feature`",
+        Protected::OldProgress => "older entries are closed; add to the end of /memories/progress.md",
+        Protected::Init | Protected::Spec | Protected::Checks if !agent => return None,
+        Protected::Init => "change the init script itself in the project, and say so in `hand_over`",
+        Protected::Spec => "the specification is the user's; write what you learned to a file below /memories/notes/",
+        Protected::Checks => {
+            "checks lie outside the agent's reach; when one looks wrong, say so in `check_problem` of `hand_over`"
+        }
+    };
+    Some(format!("Error: {} is written by longhaul only. Instead: {instead}", shown(path)))
+}
+
+fn progress_text(change: &Change, snapshot: &Snapshot<'_>) -> Result<Option<String>> {
+    if !is_progress(&change.path) {
+        return Ok(None);
+    }
+    if change.path != PROGRESS {
+        return Ok(Some(format!(
+            "Error: {} would stand in for /memories/progress.md; use another name",
+            shown(&change.path)
+        )));
+    }
+    let old = snapshot.read(PROGRESS)?.unwrap_or_default();
+    let appends = change.bytes.as_ref().is_some_and(|new| new.starts_with(&old));
+    let text = "Error: /memories/progress.md is append-only: what is written stays. Instead: add lines at its end \
+                with `insert` after the last line";
+    Ok((!appends).then(|| text.to_owned()))
+}
+
+fn over_caps(caps: &Caps, (changes, kind): (&[Change], Kind), snapshot: &Snapshot<'_>) -> Result<Option<String>> {
+    let files = snapshot.files()?;
+    let mut count = files.len();
+    for Change { path, bytes } in changes {
+        let Some(bytes) = bytes else {
+            count -= usize::from(files.contains_key(path));
+            continue;
+        };
+        let old = files.get(path).map(|blob| snapshot.size(blob)).transpose()?;
+        if old.is_none() {
+            count += 1;
+            if let Some(refused) = bad_new_path(path, changes, &files) {
+                return Ok(Some(refused));
+            }
+        }
+        // What was adopted larger than allowed may still shrink or get another name.
+        let limit = caps.file_bytes.max(old.map_or(0, |size| usize::try_from(size).unwrap_or(usize::MAX)));
+        if kind == Kind::Written && bytes.len() > limit {
+            let (size, cap) = (bytes.len(), caps.file_bytes);
+            return Ok(Some(format!(
+                "Error: {} would have {size} bytes, a memory file may have {cap}. Instead: keep the essence, or \
+                 split it",
+                shown(path)
+            )));
+        }
+    }
+    let text = || {
+        let cap = caps.files;
+        format!("Error: memory would hold {count} files, it may hold {cap}. Instead: join or delete old ones")
+    };
+    Ok((count > caps.files && count > files.len()).then(text))
+}
+
+fn bad_new_path(path: &str, changes: &[Change], files: &BTreeMap<String, String>) -> Option<String> {
+    if path.len() > PATH_BYTES {
+        return Some(format!(
+            "Error: the path has {} bytes, it may have {PATH_BYTES}. Instead: shorten it",
+            path.len()
+        ));
+    }
+    let names = path.split('/').count();
+    if names > PATH_NAMES {
+        let shown = shown(path);
+        return Some(format!("Error: {shown} is {names} levels deep, it may be {PATH_NAMES}. Instead: shorten it"));
+    }
+    let twin = files.keys().find(|file| is_twin(file, path) && !is_removed(file, changes))?;
+    Some(format!(
+        "Error: {} differs only by letter case from {}; some file systems cannot hold both. Instead: use another name",
+        shown(path),
+        shown(twin)
+    ))
+}
+
+/// Tells whether two paths, or folders on the way to them, are equal but for letter case.
+fn is_twin(one: &str, other: &str) -> bool {
+    for (one, other) in one.split('/').zip(other.split('/')) {
+        if one != other {
+            return one.to_lowercase() == other.to_lowercase();
+        }
+    }
+    false
+}
+
+fn is_removed(file: &str, changes: &[Change]) -> bool {
+    changes.iter().any(|change| change.path == file && change.bytes.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn protected_names_are_protected_in_any_letter_case() {
+        for path in ["features.json", "Features.JSON", "checks/a.sh", "CHECKS/a", "init.md", "spec.md", "progress/1.md"]
+        {
+            assert!(is_protected(Policy::Project, path), "{path}");
+            assert!(!is_protected(Policy::Free, path), "{path}");
+        }
+        for path in ["notes/features.json", "checks.md", "progress.md", "MEMORY.md", "specs/spec.md"] {
+            assert!(!is_protected(Policy::Project, path), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_progress_log_only_grows() {
+        assert!(may_replace(Policy::Project, PROGRESS, b"a\n", b"a\nb\n"));
+        assert!(!may_replace(Policy::Project, PROGRESS, b"a\n", b"b\n"));
+        assert!(may_replace(Policy::Free, PROGRESS, b"a\n", b"b\n"));
+        assert!(may_replace(Policy::Project, "notes/a.md", b"a\n", b"b\n"));
+    }
+
+    #[test]
+    fn twins_differ_in_nothing_but_letter_case() {
+        assert!(is_twin("a/B", "a/b"));
+        assert!(is_twin("A/x", "a/y"));
+        assert!(is_twin("é", "É"));
+        assert!(!is_twin("a/b", "a/b"));
+        assert!(!is_twin("a/b", "a/c"));
+        assert!(!is_twin("a/b", "b/a"));
+    }
+}

@@ -1,0 +1,84 @@
+//! Durable files with history: what the agent sees as `/memories`.
+//!
+//! The truth is a bare git repository; every write is one commit in it, durable before it is answered. A plain folder,
+//! the view, shows the newest commit to people and to the agent's shell; it can be made anew at any time. Reads come
+//! from the repository, so nothing planted in the view is ever followed.
+//!
+//! This part decides what a path may look like, what the six commands of the memory tool do, who may write what, and
+//! when a file found changed in the view counts as an edit. What the files mean is decided elsewhere.
+
+mod adoption;
+mod apply;
+mod aside;
+mod command;
+mod compare;
+mod directory;
+mod durability;
+mod edit;
+mod guard;
+mod history;
+mod listing;
+mod lock;
+mod page;
+mod path;
+mod plan;
+mod projection;
+mod repository;
+mod snapshot;
+mod store;
+mod trailers;
+mod view;
+mod write;
+
+pub use adoption::Findings;
+pub use apply::apply;
+pub use guard::Caps;
+pub use guard::Policy;
+pub use history::Entry;
+pub use history::Filter;
+pub use history::Touch;
+pub use history::Touched;
+pub use path::MemoryPath;
+pub use path::PathError;
+pub use store::Change;
+pub use store::Store;
+pub use trailers::Author;
+pub use trailers::Origin;
+pub use trailers::ToolUse;
+pub use trailers::input_digest;
+
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Where a memory lies.
+#[derive(Clone, Debug)]
+pub struct Place {
+    /// The bare repository.
+    pub repository: PathBuf,
+    /// The plain folder that shows its newest commit.
+    pub view: PathBuf,
+    /// The folder of `write.lock` and `view.json`.
+    pub state: PathBuf,
+    /// An ancestor of the view; no link is followed below it.
+    pub trusted: PathBuf,
+}
+
+impl Place {
+    /// Returns the place of a project's memory.
+    pub fn in_project(root: &Path, git_common_dir: &Path) -> Self {
+        let state = git_common_dir.join("longhaul");
+        Self {
+            repository: state.join("memory.git"),
+            view: root.join(".longhaul").join("memory"),
+            state,
+            trusted: root.to_owned(),
+        }
+    }
+
+    /// Returns the place of a memory that stands by itself.
+    pub fn at(folder: &Path) -> Self {
+        let repository = folder.join("memory.git");
+        let state = repository.join("longhaul");
+        Self { repository, view: folder.join("memory"), state, trusted: folder.to_owned() }
+    }
+}

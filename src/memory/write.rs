@@ -1,0 +1,272 @@
+//! Every change of the memory: under the write lock, one commit, durable before the view follows and the call is answered.
+
+use std::path::Path;
+use std::thread;
+use std::time::Duration;
+
+use anyhow::Result;
+use anyhow::bail;
+use serde_json::Value;
+
+use crate::memory::adoption;
+use crate::memory::adoption::Findings;
+use crate::memory::command::Command;
+use crate::memory::compare;
+use crate::memory::compare::Scope;
+use crate::memory::guard;
+use crate::memory::lock::WriteLock;
+use crate::memory::path;
+use crate::memory::path::MemoryPath;
+use crate::memory::plan;
+use crate::memory::plan::Outcome;
+use crate::memory::projection;
+use crate::memory::repository;
+use crate::memory::repository::Moved;
+use crate::memory::repository::Signed;
+use crate::memory::snapshot::Snapshot;
+use crate::memory::store::Change;
+use crate::memory::store::Store;
+use crate::memory::trailers;
+use crate::memory::trailers::Author;
+use crate::memory::trailers::Origin;
+use crate::memory::view::View;
+use crate::message::ToolResult;
+
+/// How often a write starts over when something without the lock moves the branch.
+const TRIES: usize = 20;
+/// How long a lock file of git's may be in the way. Whoever holds the write lock may then remove it: only a killed
+/// process leaves one for so long.
+const GIT_LOCK: Duration = Duration::from_millis(500);
+
+/// What became of a commit.
+enum Committed {
+    Done(String),
+    /// There was nothing to change.
+    Unchanged,
+    /// The branch moved in between.
+    Stale,
+}
+
+impl Store {
+    /// Runs a call of the memory tool. What is wrong with the call is a result; an error is for the session.
+    pub fn run(&mut self, input: &Value, origin: &Origin) -> Result<ToolResult> {
+        let command = match Command::parse(input) {
+            Ok(command) => command,
+            Err(text) => return Ok(ToolResult::error(text)),
+        };
+        let _lock = match command.writes().is_empty() {
+            true => None,
+            false => Some(self.lock()?),
+        };
+        for _ in 0..TRIES {
+            self.take_in(&command.writes(), origin)?;
+            let head = self.head()?;
+            let snapshot = Snapshot::of(&self.repository, head.clone());
+            let plan = match plan::plan(&snapshot, &command, self.caps.view_chars)? {
+                Outcome::Answer(answer) => return Ok(answer),
+                Outcome::Write(plan) => plan,
+            };
+            let changes = (plan.changes.as_slice(), plan.kind);
+            if let Some(text) = guard::refusal(self.policy, &self.caps, origin.author, changes, &snapshot)? {
+                return Ok(ToolResult::error(text));
+            }
+            if let Some(text) = self.obstacle(&plan.changes, &snapshot)? {
+                return Ok(ToolResult::error(text));
+            }
+            let message = trailers::compose(&plan.subject, "", origin, Some(input));
+            match self.commit(head.as_deref(), &plan.changes, origin.author, &message)? {
+                Committed::Done(commit) => self.show_changes(&plan.changes, &commit),
+                Committed::Unchanged => {}
+                Committed::Stale => continue,
+            }
+            return Ok(ToolResult::text(plan.answer));
+        }
+        bail!("{}", busy())
+    }
+
+    /// Writes files as one commit and returns its id; longhaul's own way, which no rule about who may write what binds.
+    /// Without a difference nothing is committed and the newest commit is returned.
+    pub fn write(&mut self, subject: &str, changes: &[Change], origin: &Origin) -> Result<String> {
+        for Change { path, .. } in changes {
+            let checked = MemoryPath::relative(path)?;
+            if checked.is_root() || checked.as_str() != path {
+                bail!("`{path}` is no path of a memory file; write it like `notes/db.md`");
+            }
+        }
+        let _lock = self.lock()?;
+        let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+        let message = trailers::compose(subject, "", origin, None);
+        for _ in 0..TRIES {
+            self.take_in(&paths, origin)?;
+            let head = self.head()?;
+            match self.commit(head.as_deref(), changes, origin.author, &message)? {
+                Committed::Done(commit) => {
+                    self.show_changes(changes, &commit);
+                    return Ok(commit);
+                }
+                Committed::Unchanged => {
+                    return head.ok_or_else(|| anyhow::anyhow!("nothing to write to an empty memory: `{subject}`"));
+                }
+                Committed::Stale => {}
+            }
+        }
+        bail!("{}", busy())
+    }
+
+    /// Compares the whole view with the newest commit: takes edits in, shows anew what lags or is missing, puts
+    /// protected files back and keeps what was found there in `keep_in`. Also tells what writes found on their way
+    /// since the last inspection.
+    pub fn inspect(&mut self, origin: &Origin, keep_in: &Path) -> Result<Findings> {
+        let _lock = self.lock()?;
+        repository::attach_head(&self.repository)?;
+        View::of(&self.place).prepare()?;
+        self.settle(Scope::Everything, origin, keep_in)?;
+        Ok(std::mem::take(&mut self.pending))
+    }
+
+    fn lock(&self) -> Result<WriteLock> {
+        WriteLock::take(&self.place.state, &self.notice)
+    }
+
+    /// Takes in what a person changed at these paths, so that a write never covers it.
+    fn take_in(&mut self, paths: &[&str], origin: &Origin) -> Result<()> {
+        if paths.is_empty() {
+            return Ok(());
+        }
+        // A kill between commit and view left files that lag: the whole view is brought up first.
+        let up_to_date = projection::last(&self.place.state, &self.place.view) == self.head()?;
+        let scope = if up_to_date { Scope::Paths(paths) } else { Scope::Everything };
+        let keep_in = self.keep_in.clone();
+        self.settle(scope, origin, &keep_in)
+    }
+
+    fn settle(&mut self, scope: Scope<'_>, origin: &Origin, keep_in: &Path) -> Result<()> {
+        for _ in 0..TRIES {
+            let head = self.head()?;
+            let snapshot = Snapshot::of(&self.repository, head.clone());
+            let view = View::of(&self.place);
+            let shown = projection::last(&self.place.state, &self.place.view);
+            let was_shown = |path: &str, blob: &str| self.was_shown(shown.as_deref(), path, blob);
+            let differences = compare::compare(&view, &snapshot, &was_shown, scope)?;
+            let mut findings = Findings::default();
+            let todo = adoption::sort(differences, (&view, &snapshot), self.policy, keep_in, &mut findings)?;
+            let mut shown = head.clone();
+            if !todo.adopt.is_empty() {
+                let (subject, body) = adoption::message(&todo.adopt);
+                let message = trailers::compose(&subject, &body, &origin.found(), None);
+                match self.commit(head.as_deref(), &todo.adopt, Author::External, &message)? {
+                    Committed::Done(commit) => shown = Some(commit),
+                    Committed::Unchanged => {}
+                    Committed::Stale => continue,
+                }
+            }
+            for path in &todo.hide {
+                view.remove(path)?;
+            }
+            for path in &todo.show {
+                if let Some(bytes) = snapshot.read(path)? {
+                    view.put(path, &bytes)?;
+                }
+            }
+            // A view that was looked at in part is up to date only if it was before.
+            if let Some(shown) = shown
+                && projection::last(&self.place.state, &self.place.view).as_ref() != Some(&shown)
+            {
+                projection::remember(&self.place.state, &self.place.view, &shown)?;
+            }
+            self.pending.extend(findings);
+            return Ok(());
+        }
+        bail!("{}", busy())
+    }
+
+    /// Says what lies, not taken in, where a new file is to be shown.
+    fn obstacle(&self, changes: &[Change], snapshot: &Snapshot<'_>) -> Result<Option<String>> {
+        for Change { path, bytes } in changes {
+            if bytes.is_none() || snapshot.entry(path)?.is_some() {
+                continue;
+            }
+            if let Some(found) = View::of(&self.place).scan(path)?.into_keys().next() {
+                return Ok(Some(format!(
+                    "Error: in the memory folder something that memory cannot hold, such as a link, lies at {}. \
+                     Instead: use another name",
+                    path::shown(&found)
+                )));
+            }
+        }
+        Ok(None)
+    }
+
+    fn commit(&self, parent: Option<&str>, changes: &[Change], author: Author, message: &str) -> Result<Committed> {
+        let changes: Vec<_> = changes.iter().map(|change| (change.path.as_str(), change.bytes.as_deref())).collect();
+        let signed = Signed {
+            author: author.name(),
+            committer: Author::Longhaul.name(),
+            seconds: self.clock.now().as_second(),
+            message,
+        };
+        let Some(commit) = repository::write_commit(&self.repository, parent, &changes, &signed)? else {
+            return Ok(Committed::Unchanged);
+        };
+        let subject = message.lines().next().unwrap_or_default();
+        let mut waited = Duration::ZERO;
+        loop {
+            match repository::move_branch(&self.repository, &commit, parent, subject)? {
+                Moved::Yes => return Ok(Committed::Done(commit)),
+                Moved::Stale => return Ok(Committed::Stale),
+                Moved::Locked if waited < GIT_LOCK => {
+                    let pause = Duration::from_millis(10);
+                    thread::sleep(pause);
+                    waited += pause;
+                }
+                Moved::Locked => {
+                    if !repository::remove_locks(&self.repository)? {
+                        bail!("the memory's branch is locked, and no lock file is there to remove");
+                    }
+                    waited = Duration::ZERO;
+                }
+            }
+        }
+    }
+
+    /// Brings the view up to a commit that changed these files. The commit is durable already, so a view that cannot
+    /// follow now is told and catches up later.
+    fn show_changes(&self, changes: &[Change], commit: &str) {
+        let view = View::of(&self.place);
+        let show = || {
+            // Removals first: a new file may need the place of an old folder.
+            for change in changes.iter().filter(|change| change.bytes.is_none()) {
+                view.remove(&change.path)?;
+            }
+            for Change { path, bytes } in changes {
+                if let Some(bytes) = bytes {
+                    view.put(path, bytes)?;
+                }
+            }
+            projection::remember(&self.place.state, &self.place.view, commit)
+        };
+        if let Err(error) = show() {
+            (self.notice)(&format!("memory is written, but its view lags: {error:#}"));
+        }
+    }
+
+    /// Tells whether a commit since the one the view last showed had these bytes at this path.
+    fn was_shown(&self, since: Option<&str>, path: &str, blob: &str) -> Result<bool> {
+        let mut next = self.head()?;
+        while let Some(id) = next {
+            let entry = repository::entry(&self.repository, Some(&id), path)?;
+            if entry == Some(repository::Entry::File(blob.to_owned())) {
+                return Ok(true);
+            }
+            if since == Some(id.as_str()) {
+                return Ok(false);
+            }
+            next = repository::commit(&self.repository, &id)?.parent;
+        }
+        Ok(false)
+    }
+}
+
+fn busy() -> String {
+    format!("something else keeps moving the memory's branch `main`: gave up after {TRIES} tries")
+}
