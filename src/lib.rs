@@ -45,3 +45,4 @@ pub mod process;
 pub mod project;
 pub mod provider;
 pub mod sandbox;
+pub mod transcript;
