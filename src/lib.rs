@@ -43,6 +43,7 @@ pub mod memory;
 pub mod message;
 pub mod process;
 pub mod project;
+pub mod prompts;
 pub mod provider;
 pub mod sandbox;
 pub mod transcript;

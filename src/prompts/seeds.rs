@@ -1,0 +1,87 @@
+//! The files memory starts with.
+
+use anyhow::Result;
+use serde::Serialize;
+
+use super::render;
+
+const SEEDS: [(&str, &str, &str); 4] = [
+    ("MEMORY.md", "the index", include_str!("../../templates/memory/MEMORY.md")),
+    ("progress.md", "the progress log", include_str!("../../templates/memory/progress.md")),
+    ("features.json", "the checklist", include_str!("../../templates/memory/features.json")),
+    ("init.md", "the init-script reference", include_str!("../../templates/memory/init.md")),
+];
+
+/// Which of the seeds is the init-script reference.
+const INIT: usize = 3;
+
+/// A file memory starts with.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Seed {
+    /// Path inside memory.
+    pub path: &'static str,
+    /// What it is, for the commit's subject.
+    pub what: &'static str,
+    pub text: String,
+}
+
+#[derive(Default, Serialize)]
+struct Values<'a> {
+    project: &'a str,
+    path: Option<&'a str>,
+    starts: &'a str,
+    ready: &'a str,
+}
+
+/// Renders the files memory starts with, in the order they are committed.
+pub fn seeds(project: &str) -> Result<Vec<Seed>> {
+    // A line break in a folder's name would end the heading.
+    let project = project.replace(['\n', '\r'], " ");
+    let seed = |(path, what, template): (&'static str, &'static str, &str)| {
+        let text = render(&format!("memory/{path}"), template, &Values { project: &project, ..Values::default() })?;
+        Ok(Seed { path, what, text })
+    };
+    SEEDS.into_iter().map(seed).collect()
+}
+
+/// Words the reference to the init script at `path`, for `init.md`.
+pub fn init_reference(path: &str, starts: &str, ready: &str) -> Result<String> {
+    // A line of its own could be taken for another script.
+    let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
+    let (starts, ready) = (line(starts), line(ready));
+    let (_, _, template) = SEEDS[INIT];
+    render("memory/init.md", template, &Values { path: Some(path), starts: &starts, ready: &ready, ..Values::default() })
+}
+
+/// Reads the init script's path out of `init.md`; `None` while none is named.
+pub fn init_path(text: &str) -> Option<String> {
+    let path = text.lines().find_map(|line| line.strip_prefix("- script: `")?.strip_suffix('`'))?;
+    (!path.is_empty()).then(|| path.to_owned())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_seeds_are_the_four_files_of_the_design() {
+        let seeds = seeds("todo {{ list }}").unwrap();
+        let paths: Vec<&str> = seeds.iter().map(|seed| seed.path).collect();
+        assert_eq!(paths, ["MEMORY.md", "progress.md", "features.json", "init.md"]);
+        assert!(seeds[0].text.starts_with("# Memory of todo {{ list }}\n"));
+        assert_eq!(seeds[2].text, "{\n  \"version\": 1,\n  \"features\": []\n}\n");
+        assert_eq!((seeds[INIT].path, init_path(&seeds[INIT].text)), ("init.md", None));
+        assert!(seeds.iter().all(|seed| seed.text.ends_with('\n') && !seed.text.contains("\n\n\n")));
+    }
+
+    #[test]
+    fn the_init_script_is_read_back_as_it_was_named() {
+        let text = init_reference("tools/in`it.sh", "a server\n- script: `other`", "curl  localhost").unwrap();
+        assert_eq!(
+            text,
+            "# Init script\n\n- script: `tools/in`it.sh`\n- starts: a server - script: `other`\n- ready: curl localhost\n"
+        );
+        assert_eq!(init_path(&text).as_deref(), Some("tools/in`it.sh"));
+        assert_eq!(init_path(""), None);
+    }
+}
