@@ -9,6 +9,7 @@
 //!          └► engine ─► prompts · driver ─► provider, tools · gate · checklist · memory · project · transcript
 //!                       tools ─► memory, checklist (read), gate (run)   gate ─► project, sandbox   checklist ─► gate::{Check, Verdict}
 //!          ground, knows nobody: message · event · failure · process · sandbox · clock
+//!          ground, knows nobody: message · event · process · sandbox · clock · failure
 //! ```
 //!
 //! | module | decides |
@@ -26,6 +27,7 @@
 //! | [`project`] | the user's own repository |
 //! | [`transcript`] | the record of a session on disk |
 //! | [`message`] [`event`] [`failure`] [`process`] [`sandbox`] [`clock`] | the ground everybody stands on |
+//! | [`message`] [`event`] [`process`] [`sandbox`] [`clock`] [`failure`] | the ground everybody stands on |
 //!
 //! # Where to make a change
 //!
@@ -36,6 +38,7 @@
 //! - a setting: `config/default.toml`, and the settings struct of the part that reads it
 
 pub mod clock;
+pub mod config;
 pub mod event;
 pub mod failure;
 pub mod gate;

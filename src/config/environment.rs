@@ -1,0 +1,60 @@
+//! What surrounds the process, taken once in `main` and handed down, so that tests can give another.
+
+use std::collections::BTreeMap;
+use std::io;
+use std::path::PathBuf;
+
+/// Variables and working directory of the process.
+#[derive(Clone, Debug, Default)]
+pub struct Environment {
+    pub variables: BTreeMap<String, String>,
+    pub directory: PathBuf,
+}
+
+impl Environment {
+    /// Takes the process's own. Variables that are not UTF-8 are left out: no setting can be one.
+    pub fn take() -> io::Result<Self> {
+        let variables = std::env::vars_os()
+            .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
+            .collect();
+        Ok(Self { variables, directory: std::env::current_dir()? })
+    }
+
+    /// Returns a variable that is set to something.
+    pub fn get(&self, name: &str) -> Option<&str> {
+        self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// Returns where the user's own settings lie; none without a home directory.
+    ///
+    /// A relative `XDG_CONFIG_HOME` is ignored, as its specification asks.
+    pub fn user_config(&self) -> Option<PathBuf> {
+        let absolute = |name| self.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
+        let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
+        Some(folder.join("longhaul/config.toml"))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn environment(variables: &[(&str, &str)]) -> Environment {
+        let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
+        Environment { variables, directory: PathBuf::from("/") }
+    }
+
+    #[test]
+    fn the_users_file_lies_where_xdg_says() {
+        let both = environment(&[("XDG_CONFIG_HOME", "/x"), ("HOME", "/home/ada")]);
+        assert_eq!(both.user_config(), Some(PathBuf::from("/x/longhaul/config.toml")));
+        let home = environment(&[("XDG_CONFIG_HOME", "relative"), ("HOME", "/home/ada")]);
+        assert_eq!(home.user_config(), Some(PathBuf::from("/home/ada/.config/longhaul/config.toml")));
+    }
+
+    #[test]
+    fn no_home_means_no_users_file() {
+        assert_eq!(environment(&[]).user_config(), None);
+        assert_eq!(environment(&[("HOME", "")]).user_config(), None);
+    }
+}

@@ -1,0 +1,276 @@
+//! Which value each setting has, and where it came from.
+//!
+//! A `Config` is what was meant: read once, checked as a whole, every value of the type its part needs. It knows nothing of
+//! the parts; `cli` turns it into their settings.
+
+mod duration;
+mod environment;
+mod file;
+mod layers;
+mod narrow;
+mod not_yet;
+mod setting;
+
+pub use duration::parse as parse_duration;
+pub use duration::render as render_duration;
+pub use environment::Environment;
+pub use file::File;
+pub use layers::DEFAULTS;
+pub use layers::Sources;
+pub use layers::variable_of;
+pub use setting::Source;
+
+use crate::failure::Failure;
+use anyhow::Result;
+use layers::Layers;
+use std::collections::BTreeMap;
+use std::time::Duration;
+use toml::Value;
+
+/// All settings of one run.
+#[derive(Clone, Debug)]
+pub struct Config {
+    pub agent: Agent,
+    pub provider: Provider,
+    pub budget: Budget,
+    pub run: Run,
+    pub gate: Gate,
+    pub sandbox: Sandbox,
+    pub memory: Memory,
+    pub recall: Recall,
+    pub hooks: Hooks,
+    /// Prices by model, from the user's file.
+    pub prices: BTreeMap<String, Price>,
+    /// What a person should know about values that do not count.
+    pub notes: Vec<String>,
+    sources: BTreeMap<String, Source>,
+}
+
+/// The model and its window.
+#[derive(Clone, Debug)]
+pub struct Agent {
+    pub model: String,
+    pub max_tokens: u32,
+    pub window: u64,
+}
+
+/// The model service.
+#[derive(Clone, Debug)]
+pub struct Provider {
+    pub base_url: String,
+    pub key_env: String,
+    pub version: String,
+    pub betas: Vec<String>,
+    pub outage_budget: Duration,
+}
+
+/// What a run may use; none means no limit.
+#[derive(Clone, Debug)]
+pub struct Budget {
+    pub usd: Option<f64>,
+    pub time: Option<Duration>,
+    pub sessions: Option<u32>,
+    pub turns_per_session: Option<u32>,
+    pub tokens: Option<u64>,
+}
+
+/// How a run goes on and ends.
+#[derive(Clone, Debug)]
+pub struct Run {
+    pub attempts: u32,
+    pub breaker: u32,
+    pub final_sweep: bool,
+    pub sweep_budget: Duration,
+}
+
+/// How checks are run.
+#[derive(Clone, Debug)]
+pub struct Gate {
+    pub review: Review,
+    pub timeout: Duration,
+}
+
+/// Whether a person looks at the checks before work begins.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Review {
+    Auto,
+    Ask,
+}
+
+/// What holds the agent's commands.
+#[derive(Clone, Debug)]
+pub struct Sandbox {
+    pub read: Vec<String>,
+    pub pass_env: Vec<String>,
+}
+
+/// Caps of what the agent keeps.
+#[derive(Clone, Debug)]
+pub struct Memory {
+    pub file_bytes: u64,
+    pub files: usize,
+    pub view_chars: usize,
+    pub secrets: Secrets,
+}
+
+/// What happens to a write that looks like a secret.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Secrets {
+    Refuse,
+    Allow,
+}
+
+/// Notes between sessions.
+#[derive(Clone, Debug)]
+pub struct Recall {
+    pub notes: usize,
+    pub extract: bool,
+}
+
+/// The user's own commands around a session.
+#[derive(Clone, Debug)]
+pub struct Hooks {
+    pub session_start: Vec<String>,
+    pub session_end: Vec<String>,
+}
+
+/// What a model costs, in USD per million tokens.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Price {
+    pub input: f64,
+    pub output: f64,
+    pub cache_write: f64,
+    pub cache_read: f64,
+}
+
+impl Config {
+    /// Lays the sources on top of each other and reads every setting.
+    pub fn load(sources: &Sources<'_>) -> Result<Self> {
+        let layers = Layers::gather(sources)?;
+        let config = Self::read(&layers)?;
+        not_yet::refuse(&layers)?;
+        Ok(config)
+    }
+
+    /// Returns where the value of `section.key` came from.
+    pub fn source(&self, key: &str) -> &Source {
+        self.sources.get(key).unwrap_or(&Source::Default)
+    }
+
+    fn read(layers: &Layers) -> Result<Self> {
+        let any = i64::MAX;
+        Ok(Self {
+            agent: read_agent(layers)?,
+            provider: read_provider(layers)?,
+            budget: read_budget(layers)?,
+            run: Run {
+                attempts: layers.get("run.attempts")?.whole(1, 1000)?,
+                breaker: layers.get("run.breaker")?.whole(1, 1000)?,
+                final_sweep: layers.get("run.final_sweep")?.boolean()?,
+                sweep_budget: layers.get("run.sweep_budget")?.duration_or_off()?,
+            },
+            gate: read_gate(layers)?,
+            sandbox: read_sandbox(layers)?,
+            memory: Memory {
+                file_bytes: layers.get("memory.file_bytes")?.whole(1, any)?,
+                files: layers.get("memory.files")?.whole(1, any)?,
+                view_chars: layers.get("memory.view_chars")?.whole(100, any)?,
+                secrets: {
+                    let values = [("refuse", Secrets::Refuse), ("allow", Secrets::Allow)];
+                    layers.get("memory.secrets")?.choice(&values)?
+                },
+            },
+            recall: read_recall(layers)?,
+            hooks: Hooks {
+                session_start: layers.get("hooks.session_start")?.list()?,
+                session_end: layers.get("hooks.session_end")?.list()?,
+            },
+            prices: layers.prices.iter().map(read_price).collect::<Result<_>>()?,
+            notes: layers.notes.clone(),
+            sources: layers.sources(),
+        })
+    }
+}
+
+fn read_agent(layers: &Layers) -> Result<Agent> {
+    layers.get("agent.driver")?.choice(&[("api", ()), ("acp", ()), ("command", ())])?;
+    layers.get("agent.small_model")?.text()?;
+    Ok(Agent {
+        model: layers.get("agent.model")?.text()?,
+        max_tokens: layers.get("agent.max_tokens")?.whole(1, 1_000_000)?,
+        window: layers.get("agent.window")?.whole(1000, i64::MAX)?,
+    })
+}
+
+fn read_provider(layers: &Layers) -> Result<Provider> {
+    layers.get("provider.tools")?.choice(&[("typed", ()), ("custom", ())])?;
+    let address = layers.get("provider.base_url")?;
+    let base_url = address.filled()?.trim_end_matches('/').to_owned();
+    if !base_url.starts_with("https://") && !base_url.starts_with("http://") {
+        return address.refuse("an address that begins with `https://` or `http://`");
+    }
+    Ok(Provider {
+        base_url,
+        key_env: layers.get("provider.key_env")?.filled()?,
+        version: layers.get("provider.version")?.filled()?,
+        betas: layers.get("provider.betas")?.list()?,
+        outage_budget: layers.get("provider.outage_budget")?.duration_or_off()?,
+    })
+}
+
+fn read_budget(layers: &Layers) -> Result<Budget> {
+    let most = i64::from(u32::MAX);
+    Ok(Budget {
+        usd: Some(layers.get("budget.usd")?.amount()?).filter(|usd| *usd > 0.0),
+        time: Some(layers.get("budget.time")?.duration_or_off()?).filter(|time| !time.is_zero()),
+        sessions: Some(layers.get("budget.sessions")?.whole(0, most)?).filter(|count| *count > 0),
+        turns_per_session: Some(layers.get("budget.turns_per_session")?.whole(0, most)?).filter(|count| *count > 0),
+        tokens: Some(layers.get("budget.tokens")?.whole(0, i64::MAX)?).filter(|count| *count > 0),
+    })
+}
+
+fn read_gate(layers: &Layers) -> Result<Gate> {
+    layers.get("gate.checkout")?.choice(&[("auto", ()), ("clean", ()), ("in-place", ())])?;
+    layers.get("gate.prepare")?.text()?;
+    layers.get("gate.strict")?.boolean()?;
+    layers.get("run.branch")?.text()?;
+    Ok(Gate {
+        review: layers.get("gate.review")?.choice(&[("auto", Review::Auto), ("ask", Review::Ask)])?,
+        timeout: layers.get("gate.timeout")?.duration()?,
+    })
+}
+
+fn read_sandbox(layers: &Layers) -> Result<Sandbox> {
+    layers.get("sandbox.mode")?.choice(&[("auto", ()), ("bubblewrap", ()), ("off", ())])?;
+    layers.get("sandbox.network")?.choice(&[("off", ()), ("setup", ()), ("on", ())])?;
+    Ok(Sandbox { read: layers.get("sandbox.read")?.list()?, pass_env: layers.get("sandbox.pass_env")?.list()? })
+}
+
+fn read_recall(layers: &Layers) -> Result<Recall> {
+    layers.get("memory.expire_unused")?.duration_or_off()?;
+    Ok(Recall { notes: layers.get("recall.notes")?.whole(0, 100)?, extract: layers.get("recall.extract")?.boolean()? })
+}
+
+fn read_price((model, value, source): &(String, Value, Source)) -> Result<(String, Price)> {
+    const PARTS: [&str; 4] = ["input", "output", "cache_write", "cache_read"];
+    let shown = format!("`[prices.\"{model}\"]` in {source}");
+    let refuse = |text: String| {
+        Failure::usage(text).hint("give input, output, cache_write and cache_read in USD per million tokens")
+    };
+    let table = value.as_table().ok_or_else(|| refuse(format!("{shown} is not a table")))?;
+    if let Some(unknown) = table.keys().find(|key| !PARTS.contains(&key.as_str())) {
+        return Err(refuse(format!("{shown} has an unknown part `{unknown}`")).into());
+    }
+    let part = |name: &str| {
+        let given = table.get(name).ok_or_else(|| refuse(format!("{shown} has no `{name}`")))?;
+        let amount = given.as_float().or_else(|| given.as_integer().map(|amount| amount as f64));
+        let amount = amount.filter(|amount| amount.is_finite() && *amount >= 0.0);
+        amount.ok_or_else(|| refuse(format!("{shown} has `{name} = {given}`, which is no price")))
+    };
+    let [input, output, cache_write, cache_read] = PARTS.map(part);
+    let price = Price { input: input?, output: output?, cache_write: cache_write?, cache_read: cache_read? };
+    Ok((model.clone(), price))
+}
+
+#[cfg(test)]
+mod tests;

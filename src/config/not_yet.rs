@@ -1,0 +1,40 @@
+//! Settings whose feature is not there yet: a value that would be ignored is refused instead, because a person would rely on it.
+
+use super::layers::Layers;
+use crate::failure::Failure;
+use anyhow::Result;
+
+/// Settings, and the values this version can honour.
+const HONOURED: [(&str, &[&str]); 11] = [
+    ("agent.driver", &["api"]),
+    ("agent.small_model", &[""]),
+    ("provider.tools", &["typed"]),
+    ("run.branch", &[""]),
+    ("gate.checkout", &["auto", "in-place"]),
+    ("gate.prepare", &[""]),
+    ("gate.strict", &["false"]),
+    ("sandbox.mode", &["auto", "off"]),
+    // Without a sandbox every command has the network; `setup` is the default and plain mode tells what it means.
+    ("sandbox.network", &["setup", "on"]),
+    ("memory.expire_unused", &["off", "0"]),
+    ("recall.notes", &["5", "0"]),
+];
+
+/// Refuses the first value this version would silently ignore.
+pub(super) fn refuse(layers: &Layers) -> Result<()> {
+    for (key, honoured) in HONOURED {
+        let setting = layers.get(key)?;
+        let given = setting.given.to_string();
+        let bare = given.trim_matches('"');
+        if !honoured.contains(&bare) {
+            let text = format!("`{key}` is `{bare}` {}: not yet available in this version", setting.source.place());
+            let values: Vec<String> = honoured.iter().map(|value| format!("`{value}`")).collect();
+            let hint = match honoured {
+                [""] => "leave it empty".to_owned(),
+                _ => format!("use {}", values.join(" or ")),
+            };
+            return Err(Failure::usage(text).hint(hint).into());
+        }
+    }
+    Ok(())
+}

@@ -1,0 +1,269 @@
+//! The layers together: what holds, where it came from, and what is refused.
+
+use super::*;
+use std::path::PathBuf;
+
+/// Settings of a user and a project, laid on top of each other.
+#[derive(Default)]
+struct Layered {
+    user: &'static str,
+    project: &'static str,
+    variables: &'static [(&'static str, &'static str)],
+    flags: &'static [(&'static str, &'static str)],
+}
+
+impl Layered {
+    fn load(&self) -> Result<Config> {
+        let own = |pair: &(&str, &str)| (pair.0.to_owned(), pair.1.to_owned());
+        let file = |path: &str, text: &str| Some(File { path: PathBuf::from(path), text: text.to_owned() });
+        let variables = self.variables.iter().map(own).collect();
+        let flags: Vec<_> = self.flags.iter().map(own).collect();
+        Config::load(&Sources {
+            user: file("config.toml", self.user),
+            project: file("longhaul.toml", self.project),
+            variables: Some(&variables),
+            flags: &flags,
+        })
+    }
+
+    /// Returns message and hint of the refusal, which must be a usage error.
+    fn refusal(&self) -> String {
+        let error = self.load().unwrap_err();
+        let failure = Failure::in_error(&error).unwrap();
+        assert_eq!(failure.kind, crate::failure::Kind::Usage);
+        format!("{} | {}", failure.message, failure.hint.as_deref().unwrap_or_default())
+    }
+}
+
+#[test]
+fn the_defaults_are_those_of_the_reference() {
+    let config = Layered::default().load().unwrap();
+
+    assert_eq!(config.agent.model, "claude-opus-5-5");
+    assert_eq!((config.agent.max_tokens, config.agent.window), (16000, 200_000));
+    assert_eq!(config.provider.base_url, "https://api.anthropic.com");
+    assert_eq!(config.provider.key_env, "ANTHROPIC_API_KEY");
+    assert_eq!(config.provider.version, "2023-06-01");
+    assert_eq!(config.provider.outage_budget, Duration::from_secs(900));
+    assert_eq!(config.budget.usd, Some(20.0));
+    assert_eq!(config.budget.time, Some(Duration::from_secs(8 * 3600)));
+    assert_eq!((config.budget.sessions, config.budget.turns_per_session), (None, Some(200)));
+    assert_eq!(config.budget.tokens, None);
+    assert_eq!((config.run.attempts, config.run.breaker, config.run.final_sweep), (3, 3, true));
+    assert_eq!(config.run.sweep_budget, Duration::from_secs(600));
+    assert_eq!((config.gate.review, config.gate.timeout), (Review::Auto, Duration::from_secs(300)));
+    assert_eq!((config.memory.file_bytes, config.memory.files, config.memory.view_chars), (100_000, 1000, 16000));
+    assert_eq!(config.memory.secrets, Secrets::Refuse);
+    assert_eq!((config.recall.notes, config.recall.extract), (5, true));
+    assert_eq!(config.source("budget.usd"), &Source::Default);
+    assert!(config.prices.is_empty() && config.notes.is_empty());
+}
+
+#[test]
+fn every_default_has_a_comment_of_its_own() {
+    let lines: Vec<&str> = DEFAULTS.lines().collect();
+    for (at, line) in lines.iter().enumerate().filter(|(_, line)| line.contains(" = ") && !line.starts_with('#')) {
+        assert!(lines[at - 1].starts_with("# ") && lines[at - 1].ends_with('.'), "{line}");
+    }
+}
+
+#[test]
+fn the_nearest_layer_wins_and_is_remembered() {
+    let mut layered = Layered { user: "[budget]\nusd = 50\n", ..Layered::default() };
+    let mut seen = Vec::new();
+    let mut look = |layered: &Layered| {
+        let config = layered.load().unwrap();
+        seen.push((config.budget.usd.unwrap(), config.source("budget.usd").to_string()));
+    };
+    look(&layered);
+    layered.project = "# shared\n[budget]\nusd = 30.5\n";
+    look(&layered);
+    layered.variables = &[("LONGHAUL_BUDGET_USD", "40")];
+    look(&layered);
+    layered.flags = &[("budget.usd", "1"), ("budget.usd", "60")];
+    look(&layered);
+
+    let expected = [
+        (50.0, "`config.toml`, line 2"),
+        (30.5, "`longhaul.toml`, line 3"),
+        (40.0, "the variable `LONGHAUL_BUDGET_USD`"),
+        (60.0, "the command line"),
+    ];
+    assert_eq!(seen, expected.map(|(usd, source)| (usd, source.to_owned())));
+}
+
+#[test]
+fn variables_of_the_sdks_are_read_and_our_own_wins() {
+    let mut layered = Layered { variables: &[("ANTHROPIC_BASE_URL", "http://127.0.0.1:1/")], ..Layered::default() };
+    assert_eq!(layered.load().unwrap().provider.base_url, "http://127.0.0.1:1");
+    layered.variables = &[("ANTHROPIC_BASE_URL", "http://a"), ("LONGHAUL_PROVIDER_BASE_URL", "http://b")];
+    assert_eq!(layered.load().unwrap().provider.base_url, "http://b");
+}
+
+#[test]
+fn variables_that_are_no_settings_of_ours_are_left_alone() {
+    let variables = &[
+        ("LONGHAUL_CHECKS", "/checks"),
+        ("LONGHAUL_PHASE", "start"),
+        ("LONGHAUL_TEST_NO_SKIP", "1"),
+        ("LONGHAUL_BUDGET_USD", ""),
+        ("LONGHAULER", "x"),
+    ];
+    assert_eq!(Layered { variables, ..Layered::default() }.load().unwrap().budget.usd, Some(20.0));
+}
+
+#[test]
+fn an_unknown_name_is_refused_with_a_suggestion() {
+    let cases = [
+        (
+            Layered { user: "[agent]\n\nmodle = \"x\"\n", ..Layered::default() },
+            "unknown setting `agent.modle` in `config.toml`, line 3 | did you mean `agent.model`?",
+        ),
+        (
+            Layered { project: "[budget]\nattempts = 1\n", ..Layered::default() },
+            "unknown setting `budget.attempts` in `longhaul.toml`, line 2 | did you mean `run.attempts`?",
+        ),
+        (
+            Layered { user: "model = \"x\"\n", ..Layered::default() },
+            "unknown setting `model` in `config.toml`, line 1 | did you mean `agent.model`?",
+        ),
+        (
+            Layered { user: "[bugdet]\n", ..Layered::default() },
+            "unknown section `bugdet` in `config.toml`, line 1 | did you mean `budget`?",
+        ),
+        (
+            Layered { flags: &[("zzz.qqq", "1")], ..Layered::default() },
+            "unknown setting `zzz.qqq` on the command line | see the README for all settings",
+        ),
+        (
+            Layered { variables: &[("LONGHAUL_BUGDET_USD", "1")], ..Layered::default() },
+            "the variable `LONGHAUL_BUGDET_USD` is no setting of longhaul | did you mean `LONGHAUL_BUDGET_USD`?",
+        ),
+    ];
+    for (layered, expected) in cases {
+        assert_eq!(layered.refusal(), expected);
+    }
+}
+
+#[test]
+fn a_project_may_tighten() {
+    let project = "[agent]\nmodel = \"team\"\nmax_tokens = 8000\n[budget]\nusd = 5\ntime = \"1h\"\nsessions = 4\n\
+                   tokens = 1000000\n[run]\nattempts = 1\nfinal_sweep = true\n[gate]\nreview = \"ask\"\n[memory]\nfiles = 10\n";
+    let config = Layered { project, ..Layered::default() }.load().unwrap();
+
+    assert_eq!((config.agent.model.as_str(), config.agent.max_tokens), ("team", 8000));
+    assert_eq!((config.budget.usd, config.budget.time), (Some(5.0), Some(Duration::from_secs(3600))));
+    assert_eq!((config.budget.sessions, config.budget.tokens), (Some(4), Some(1_000_000)), "0 stood for no limit");
+    assert_eq!((config.run.attempts, config.gate.review, config.memory.files), (1, Review::Ask, 10));
+}
+
+#[test]
+fn a_project_may_not_widen() {
+    let hint = "set it in your own config.toml instead";
+    let cases = [
+        ("[budget]\nusd = 21\n", "budget.usd", 2, "it is looser than the default `20.0`"),
+        ("[budget]\nusd = 0\n", "budget.usd", 2, "it is looser than the default `20.0`"),
+        ("[budget]\ntime = \"off\"\n", "budget.time", 2, "it is looser than the default `\"8h\"`"),
+        ("[memory]\nfile_bytes = 100001\n", "memory.file_bytes", 2, "it is looser than the default `100000`"),
+        ("[run]\nfinal_sweep = false\n", "run.final_sweep", 2, "only `true` counts there"),
+        ("[gate]\nreview = \"auto\"\n", "gate.review", 2, "only `\"ask\"` counts there"),
+        ("[gate]\nstrict = false\n", "gate.strict", 2, "only `true` counts there"),
+        ("[gate]\ntimeout = \"1s\"\n", "gate.timeout", 2, "it needs your trust"),
+        ("[run]\nsweep_budget = \"1s\"\n", "run.sweep_budget", 2, "it needs your trust"),
+        ("[provider]\n\nbase_url = \"http://evil\"\n", "provider.base_url", 3, "it needs your trust"),
+        ("[hooks]\nsession_end = [\"rm -rf /\"]\n", "hooks.session_end", 2, "it needs your trust"),
+        ("[sandbox]\npass_env = [\"KEY\"]\n", "sandbox.pass_env", 2, "it needs your trust"),
+        ("[prices.m]\ninput = 0\n", "prices.\"m\"", 1, "a project cannot set prices"),
+    ];
+    for (project, key, line, reason) in cases {
+        let expected = format!("`{key}` does not count in `longhaul.toml`, line {line}: {reason} | {hint}");
+        assert_eq!(Layered { project, ..Layered::default() }.refusal(), expected);
+    }
+}
+
+#[test]
+fn the_users_tighter_value_stays_and_says_so() {
+    let mut layered = Layered { user: "[budget]\nusd = 5\n", project: "[budget]\nusd = 50\n", ..Layered::default() };
+    let config = layered.load().unwrap();
+    assert_eq!(config.budget.usd, Some(5.0));
+    assert_eq!(config.notes, ["`budget.usd` is `50` in `longhaul.toml`, line 2; your own `5` is tighter and stays"]);
+
+    layered.user = "";
+    layered.flags = &[("budget.usd", "70")];
+    assert_eq!(layered.load().unwrap().budget.usd, Some(70.0), "the user's word for this run needs no second one");
+}
+
+#[test]
+fn what_is_not_there_yet_is_refused_not_ignored() {
+    let cases = [
+        ("[sandbox]\nmode = \"bubblewrap\"", "`sandbox.mode` is `bubblewrap`", "use `auto` or `off`"),
+        ("[sandbox]\nnetwork = \"off\"", "`sandbox.network` is `off`", "use `setup` or `on`"),
+        ("[agent]\ndriver = \"acp\"", "`agent.driver` is `acp`", "use `api`"),
+        ("[agent]\nsmall_model = \"s\"", "`agent.small_model` is `s`", "leave it empty"),
+        ("[provider]\ntools = \"custom\"", "`provider.tools` is `custom`", "use `typed`"),
+        ("[gate]\ncheckout = \"clean\"", "`gate.checkout` is `clean`", "use `auto` or `in-place`"),
+        ("[gate]\nprepare = \"make\"", "`gate.prepare` is `make`", "leave it empty"),
+        ("[gate]\nstrict = true", "`gate.strict` is `true`", "use `false`"),
+        ("[run]\nbranch = \"b\"", "`run.branch` is `b`", "leave it empty"),
+        ("[memory]\nexpire_unused = \"90d\"", "`memory.expire_unused` is `90d`", "use `off` or `0`"),
+        ("[recall]\nnotes = 3", "`recall.notes` is `3`", "use `5` or `0`"),
+    ];
+    for (user, text, hint) in cases {
+        let expected = format!("{text} in `config.toml`, line 2: not yet available in this version | {hint}");
+        assert_eq!(Layered { user, ..Layered::default() }.refusal(), expected);
+    }
+}
+
+#[test]
+fn a_value_of_the_wrong_kind_is_refused_before_it_is_called_unavailable() {
+    let layered = Layered { user: "[sandbox]\nmode = \"docker\"", ..Layered::default() };
+    let expected =
+        "`sandbox.mode` is `\"docker\"` in `config.toml`, line 2; it must be `auto`, `bubblewrap` or `off` | ";
+    assert_eq!(layered.refusal(), expected);
+    let layered = Layered { variables: &[("ANTHROPIC_BASE_URL", "api.example")], ..Layered::default() };
+    let expected = "`provider.base_url` is `api.example` in the variable `ANTHROPIC_BASE_URL`; \
+                    it must be an address that begins with `https://` or `http://` | ";
+    assert_eq!(layered.refusal(), expected);
+}
+
+#[test]
+fn prices_are_the_users_and_whole() {
+    let user = "[prices.\"m-1.5\"]\ninput = 3\noutput = 15.0\ncache_write = 3.75\ncache_read = 0.3\n";
+    let config = Layered { user, ..Layered::default() }.load().unwrap();
+    let price = Price { input: 3.0, output: 15.0, cache_write: 3.75, cache_read: 0.3 };
+    assert_eq!(config.prices.get("m-1.5"), Some(&price));
+
+    let cases = [
+        ("[prices.m]\ninput = 1\noutput = 1\ncache_write = 1\n", "has no `cache_read`"),
+        (
+            "[prices.m]\ninput = \"1\"\noutput = 1\ncache_write = 1\ncache_read = 1\n",
+            "has `input = \"1\"`, which is no price",
+        ),
+        (
+            "[prices.m]\ninput = -1\noutput = 1\ncache_write = 1\ncache_read = 1\n",
+            "has `input = -1`, which is no price",
+        ),
+        ("[prices.m]\nimput = 1\n", "has an unknown part `imput`"),
+        ("[prices]\nm = 3\n", "is not a table"),
+    ];
+    for (user, reason) in cases {
+        let refusal = Layered { user, ..Layered::default() }.refusal();
+        assert!(refusal.contains(&format!(" {reason} | give input")), "{refusal}");
+        assert!(refusal.starts_with("`[prices.\"m\"]` in `config.toml`, line "), "{refusal}");
+    }
+}
+
+#[test]
+fn every_setting_can_be_given_as_a_variable() {
+    let defaults: toml::Table = toml::from_str(DEFAULTS).unwrap();
+    for (section, table) in defaults {
+        for (key, value) in table.as_table().unwrap() {
+            let full = format!("{section}.{key}");
+            let text = value.as_str().map_or_else(|| value.to_string(), str::to_owned);
+            let variables = BTreeMap::from([(variable_of(&full), text.clone())]);
+            let config = Config::load(&Sources { variables: Some(&variables), ..Sources::default() }).unwrap();
+            let expected = if text.is_empty() { Source::Default } else { Source::Variable(variable_of(&full)) };
+            assert_eq!(config.source(&full), &expected);
+        }
+    }
+}
