@@ -1,0 +1,284 @@
+//! Tells a run to the person who watches: one plain line for each thing that matters, and the status line.
+
+use super::line::Line;
+use super::line::Tone;
+use super::line::cut;
+use crate::event::Event;
+use serde_json::Value;
+
+/// Longest summary of a tool call or a reply; the whole of it is in the session's events.
+const SUMMARY: usize = 120;
+
+/// Lines of a check's output that are shown when it did not pass.
+const TAIL: usize = 10;
+
+/// What the status line has to know of the past.
+#[derive(Debug, Default)]
+pub struct Narration {
+    session: Option<u32>,
+    feature: Option<String>,
+    turn: u32,
+    spent: Option<String>,
+}
+
+impl Narration {
+    /// Returns the lines that tell of an event.
+    pub fn tell(&mut self, event: &Event) -> Vec<Line> {
+        match event {
+            Event::RunStarted { limits } => limits.iter().map(|limit| Line::new(Tone::Dim, limit)).collect(),
+            Event::SessionStarted { session, kind, feature, title, model } => {
+                (self.session, self.feature, self.turn) = (Some(*session), feature.clone(), 0);
+                vec![session_line(*session, kind, feature.as_deref(), title.as_deref(), model)]
+            }
+            Event::Replied { turn, message, .. } => {
+                self.turn = *turn;
+                vec![turn_line(*turn, message)]
+            }
+            Event::ToolStarted { name, input, .. } => {
+                let line = Line::plain("  ").add(Tone::Strong, name);
+                vec![line.add(Tone::Plain, &format!(": {}", summary(input)))]
+            }
+            Event::ToolEnded { is_error: true, content, .. } => {
+                vec![
+                    Line::plain("    ")
+                        .add(Tone::Careful, "error")
+                        .add(Tone::Plain, &format!(": {}", first_line(content))),
+                ]
+            }
+            Event::Retrying { reason, wait } => {
+                vec![
+                    Line::new(Tone::Careful, "waiting")
+                        .add(Tone::Plain, &format!(" {wait:.1} s, then asking again: {reason}")),
+                ]
+            }
+            Event::Spent { tokens, cost, nearest } => {
+                self.spent = Some(format!("{} · {} · nearest limit: {nearest}", count(*tokens), price(*cost)));
+                Vec::new()
+            }
+            Event::CheckEnded { feature, finding, seconds, proves, tail } => {
+                check_lines(feature, finding, *seconds, *proves, tail)
+            }
+            Event::Committed { place, id, subject } if place == "project" => {
+                let short = id.get(..8).unwrap_or(id);
+                vec![Line::new(Tone::Dim, &format!("commit {short}")).add(Tone::Plain, &format!(": {subject}"))]
+            }
+            Event::Notice { text } => text.lines().map(Line::plain).collect(),
+            Event::Warning { text } => warning_lines(text),
+            Event::SessionEnded { session, reason, outcome } => self.session_ended(*session, reason, outcome),
+            // Told elsewhere, or too small to be told: they are in the session's events.
+            Event::Sent { .. }
+            | Event::ToolEnded { .. }
+            | Event::Committed { .. }
+            | Event::HookStep { .. }
+            | Event::RunEnded { .. } => Vec::new(),
+        }
+    }
+
+    /// Returns the status line; empty when there is nothing to say yet.
+    pub fn status(&self) -> String {
+        let session = self.session.map(|session| format!("session {session}"));
+        let turn = Some(format!("turn {}", self.turn)).filter(|_| self.session.is_some() && self.turn > 0);
+        let parts = [session, self.feature.clone(), turn, self.spent.clone()];
+        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+    }
+
+    fn session_ended(&mut self, session: u32, reason: &str, outcome: &str) -> Vec<Line> {
+        (self.session, self.feature) = (None, None);
+        let head = Line::new(Tone::Strong, &format!("session {session} ended"));
+        let mut lines = vec![head.add(Tone::Plain, &format!(": {reason} ({outcome})"))];
+        // Without a terminal there is no status line; here is where its figures are told.
+        lines.extend(self.spent.as_ref().map(|spent| Line::new(Tone::Dim, &format!("spent so far: {spent}"))));
+        lines
+    }
+}
+
+fn session_line(session: u32, kind: &str, feature: Option<&str>, title: Option<&str>, model: &str) -> Line {
+    let line = Line::new(Tone::Strong, &format!("session {session}"));
+    let line = match (feature, title) {
+        (Some(feature), Some(title)) => line.add(Tone::Plain, &format!(" · {feature}: {title}")),
+        (Some(feature), None) => line.add(Tone::Plain, &format!(" · {feature}")),
+        (None, _) => line.add(Tone::Plain, &format!(" · {kind}")),
+    };
+    line.add(Tone::Dim, &format!(" · {model}"))
+}
+
+fn turn_line(turn: u32, message: &Value) -> Line {
+    let line = Line::new(Tone::Dim, &format!("turn {turn}"));
+    match first_line(&message["content"]) {
+        said if said.is_empty() => line,
+        said => line.add(Tone::Plain, &format!(": {said}")),
+    }
+}
+
+fn check_lines(feature: &str, finding: &str, seconds: f64, proves: bool, tail: &str) -> Vec<Line> {
+    let head = Line::new(Tone::Strong, &format!("check {feature}")).add(Tone::Plain, ": ");
+    let tone = match (proves, finding) {
+        (true, _) => Tone::Good,
+        (false, "passed") => Tone::Plain,
+        (false, _) => Tone::Bad,
+    };
+    let head = head.add(tone, finding).add(Tone::Plain, &format!(" in {seconds:.1} s"));
+    let head = if proves { head.add(Tone::Good, ", proven") } else { head };
+    let output: Vec<&str> = tail.lines().collect();
+    let shown = if finding == "passed" { &[] } else { &output[output.len().saturating_sub(TAIL)..] };
+    let tail = shown.iter().map(|line| Line::new(Tone::Dim, "  | ").add(Tone::Plain, &line.replace('\t', "    ")));
+    [head].into_iter().chain(tail).collect()
+}
+
+fn warning_lines(text: &str) -> Vec<Line> {
+    let mut lines = text.lines();
+    let first = format!(": {}", lines.next().unwrap_or_default());
+    let head = Line::new(Tone::Careful, "warning").add(Tone::Plain, &first);
+    [head].into_iter().chain(lines.map(|line| Line::plain(&format!("  {line}")))).collect()
+}
+
+/// Says in one line what a tool is asked to do: its command and what it works on, without the bytes it writes.
+fn summary(input: &Value) -> String {
+    const TELLING: [&str; 10] =
+        ["command", "path", "old_path", "new_path", "feature", "id", "action", "done", "name", "restart"];
+    let parts: Vec<String> = TELLING.iter().filter_map(|key| input.get(*key)).filter_map(short).collect();
+    let text = if parts.is_empty() { input.to_string() } else { parts.join(" ") };
+    cut(text.trim(), SUMMARY)
+}
+
+fn short(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) => Some(text.trim().replace('\n', " ⏎ ")),
+        Value::Bool(true) => Some("restart".to_owned()),
+        Value::Bool(false) | Value::Null => None,
+        other => Some(other.to_string()),
+    }
+}
+
+/// Returns the first line of a text, or of the first text block, cut.
+fn first_line(content: &Value) -> String {
+    let blocks = content.as_array().map(Vec::as_slice).unwrap_or_default();
+    let text = content.as_str().or_else(|| blocks.iter().find_map(|block| block["text"].as_str()));
+    let line = text.unwrap_or_default().lines().map(str::trim).find(|line| !line.is_empty());
+    cut(line.unwrap_or_default(), SUMMARY)
+}
+
+fn count(tokens: u64) -> String {
+    match tokens {
+        0..10_000 => format!("{tokens} tokens"),
+        10_000..1_000_000 => format!("{}k tokens", tokens / 1000),
+        _ => format!("{:.1}M tokens", tokens as f64 / 1e6),
+    }
+}
+
+fn price(cost: Option<f64>) -> String {
+    cost.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{cost:.2} USD"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn told(events: &[Event]) -> Vec<String> {
+        let mut narration = Narration::default();
+        events.iter().flat_map(|event| narration.tell(event)).map(|line| line.render(false)).collect()
+    }
+
+    fn started() -> Event {
+        let (feature, title) = (Some("login".into()), Some("A user can log in".into()));
+        Event::SessionStarted { session: 3, kind: "work".into(), feature, title, model: "m".into() }
+    }
+
+    fn replied(turn: u32, text: &str) -> Event {
+        Event::Replied { turn, message: json!({"content": [{"type": "text", "text": text}]}), cost: None }
+    }
+
+    fn tool(name: &str, input: Value) -> Event {
+        Event::ToolStarted { turn: 1, id: "t".into(), name: name.into(), input }
+    }
+
+    #[test]
+    fn a_session_reads_as_a_story() {
+        let ended = |is_error| {
+            let content = json!("exit 1\nrest");
+            Event::ToolEnded { turn: 1, id: "t".into(), name: "bash".into(), is_error, content, seconds: 0.1 }
+        };
+        let check = |finding: &str, proves| {
+            let (feature, tail) = ("login".into(), "one\ntwo\n".into());
+            Event::CheckEnded { feature, finding: finding.into(), seconds: 0.32, proves, tail }
+        };
+        let commit = |place: &str| Event::Committed {
+            place: place.into(),
+            id: "0123456789ab".into(),
+            subject: "wip(session 3)".into(),
+        };
+        let story = told(&[
+            started(),
+            replied(1, "\nI look around.\nThen I write."),
+            tool("bash", json!({"command": "ls\ncat x"})),
+            ended(true),
+            ended(false),
+            replied(2, ""),
+            tool("memory", json!({"command": "create", "path": "/memories/notes/a.md", "file_text": "secret\nlong"})),
+            Event::Retrying { reason: "overloaded".into(), wait: 1.26 },
+            commit("memory"),
+            commit("project"),
+            check("failed", false),
+            check("passed", false),
+            check("passed", true),
+            Event::Spent { tokens: 12345, cost: None, nearest: "turns, 2 of 200".into() },
+            Event::SessionEnded { session: 3, reason: "the agent handed over".into(), outcome: "proven".into() },
+        ]);
+        assert_eq!(
+            story,
+            [
+                "session 3 · login: A user can log in · m",
+                "turn 1: I look around.",
+                "  bash: ls ⏎ cat x",
+                "    error: exit 1",
+                "turn 2",
+                "  memory: create /memories/notes/a.md",
+                "waiting 1.3 s, then asking again: overloaded",
+                "commit 01234567: wip(session 3)",
+                "check login: failed in 0.3 s",
+                "  | one",
+                "  | two",
+                "check login: passed in 0.3 s",
+                "check login: passed in 0.3 s, proven",
+                "session 3 ended: the agent handed over (proven)",
+                "spent so far: 12k tokens · cost unknown · nearest limit: turns, 2 of 200",
+            ]
+        );
+    }
+
+    #[test]
+    fn a_long_output_or_input_takes_few_lines() {
+        let tail: String = (1..=50).map(|line| format!("{line}\n")).collect();
+        let check =
+            Event::CheckEnded { feature: "a".into(), finding: "failed".into(), seconds: 1.0, proves: false, tail };
+        let lines =
+            told(&[check, tool("bash", json!({"command": "x".repeat(5000)})), tool("other", json!({"deep": [1]}))]);
+        assert_eq!(lines.len(), 1 + TAIL + 2);
+        assert_eq!((lines[1].as_str(), lines[TAIL].as_str()), ("  | 41", "  | 50"));
+        assert_eq!(lines[11].chars().count(), "  bash: ".len() + SUMMARY);
+        assert_eq!(lines[12], "  other: {\"deep\":[1]}");
+    }
+
+    #[test]
+    fn the_status_line_has_what_is_known() {
+        let mut narration = Narration::default();
+        assert_eq!(narration.status(), "");
+        narration.tell(&started());
+        narration.tell(&replied(12, ""));
+        narration.tell(&Event::Spent { tokens: 1_250_000, cost: Some(3.4), nearest: "time, 2h of 8h".into() });
+        let expected = "session 3 · login · turn 12 · 1.2M tokens · 3.40 USD · nearest limit: time, 2h of 8h";
+        assert_eq!(narration.status(), expected);
+    }
+
+    #[test]
+    fn strange_shapes_from_the_model_are_told_without_harm() {
+        let lines = told(&[
+            Event::Replied { turn: 1, message: json!(null), cost: None },
+            tool("bash\x1b[2J", json!("text")),
+            tool("bash", json!({"command": {"a": 1}, "restart": true})),
+            Event::Committed { place: "project".into(), id: "é".into(), subject: "s".into() },
+        ]);
+        assert_eq!(lines, ["turn 1", "  bash\\u{1b}[2J: \"text\"", "  bash: {\"a\":1} restart", "commit é: s"]);
+    }
+}

@@ -1,0 +1,202 @@
+//! The only place that prints: data to standard output, everything else to standard error.
+//!
+//! All text goes through `visible`, so nothing from the model, a tool or a file can drive the terminal. A reader that goes
+//! away (`longhaul log | head`) ends the printing, not the work.
+
+use super::line::Line;
+use super::line::Tone;
+use super::line::cut;
+use super::narration::Narration;
+use super::visible;
+use crate::config::Environment;
+use crate::event::Event;
+use crate::event::Sink;
+use serde_json::Value;
+use std::io;
+use std::io::ErrorKind;
+use std::io::IsTerminal;
+use std::io::Write;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+
+/// Moves to the start of the line and clears it.
+const CLEAR: &str = "\r\x1b[K";
+
+/// Where everything a person reads goes through.
+pub struct Output {
+    state: Mutex<State>,
+}
+
+struct State {
+    data: Channel,
+    rest: Channel,
+    /// Tells the columns of the terminal behind `rest`; none when it is no terminal.
+    columns: Box<dyn Fn() -> Option<usize> + Send>,
+    /// The status line as it stands on the terminal; empty: none.
+    status: String,
+    narration: Narration,
+}
+
+impl Output {
+    /// Prints to the process's own streams. Colours only on a terminal that wants them.
+    pub fn standard(environment: &Environment) -> Self {
+        let plain = environment.get("NO_COLOR").is_some() || environment.get("TERM") == Some("dumb");
+        let (data, rest) = (io::stdout(), io::stderr());
+        let moves = rest.is_terminal() && environment.get("TERM") != Some("dumb");
+        let columns = move || if moves { terminal_columns() } else { None };
+        let data = Channel { colour: data.is_terminal() && !plain, to: Box::new(data), error: None };
+        let rest = Channel { colour: rest.is_terminal() && !plain, to: Box::new(rest), error: None };
+        Self::new(data, rest, Box::new(columns))
+    }
+
+    fn new(data: Channel, rest: Channel, columns: Box<dyn Fn() -> Option<usize> + Send>) -> Self {
+        let narration = Narration::default();
+        Self { state: Mutex::new(State { data, rest, columns, status: String::new(), narration }) }
+    }
+
+    /// Prints what was asked for, as it is but safe; a missing line end is added.
+    pub fn data(&self, text: &str) {
+        let text = visible::block(text);
+        self.state().print_data(text.strip_suffix('\n').unwrap_or(&text));
+    }
+
+    /// Prints a line of what was asked for.
+    pub fn data_line(&self, line: &Line) {
+        let mut state = self.state();
+        let text = line.render(state.data.colour);
+        state.print_data(&text);
+    }
+
+    /// Prints one JSON value on one line, flushed before this returns.
+    pub fn json(&self, value: &Value) {
+        self.state().print_data(&visible::json(value));
+    }
+
+    /// Prints a line that is not what was asked for, but worth knowing.
+    pub fn note(&self, line: &Line) {
+        self.state().print_rest(line);
+    }
+
+    /// Prints a warning.
+    pub fn warn(&self, text: &str) {
+        self.note(&Line::new(Tone::Careful, "warning").add(Tone::Plain, &format!(": {text}")));
+    }
+
+    /// Prints why a command failed, and the way out where there is one.
+    pub fn failure(&self, heading: &str, message: &str, hint: Option<&str>) {
+        let mut lines = message.lines();
+        let first = lines.next().unwrap_or_default();
+        self.note(&Line::new(Tone::Bad, heading).add(Tone::Plain, &format!(": {first}")));
+        for line in lines {
+            self.note(&Line::plain(&format!("  {}", line.replace('\t', "    "))));
+        }
+        if let Some(hint) = hint {
+            self.note(&Line::new(Tone::Strong, "hint").add(Tone::Plain, &format!(": {hint}")));
+        }
+    }
+
+    /// Takes the status line away and writes out what is left. Fails when data could not be written, unless nobody reads it.
+    pub fn finish(&self) -> io::Result<()> {
+        let mut state = self.state();
+        state.clear_status();
+        state.data.flush();
+        state.rest.flush();
+        match state.data.error.take() {
+            Some(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// A panic elsewhere must not silence the message that tells of it.
+    fn state(&self) -> MutexGuard<'_, State> {
+        self.state.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Sink for Output {
+    fn take(&self, event: &Event) {
+        let mut state = self.state();
+        for line in state.narration.tell(event) {
+            state.print_rest(&line);
+        }
+        if let Event::RunEnded { code, reason } = event {
+            let (tone, word) = if *code == 0 { (Tone::Good, "done") } else { (Tone::Careful, "stopped") };
+            let text = Line::new(tone, word).add(Tone::Plain, &format!(": {reason}")).render(state.data.colour);
+            state.print_data(&text);
+        }
+        state.show_status();
+    }
+}
+
+impl State {
+    fn print_data(&mut self, text: &str) {
+        self.clear_status();
+        self.data.write_line(text);
+        self.show_status();
+    }
+
+    fn print_rest(&mut self, line: &Line) {
+        self.clear_status();
+        let text = line.render(self.rest.colour);
+        self.rest.write_line(&text);
+        self.show_status();
+    }
+
+    fn clear_status(&mut self) {
+        if !self.status.is_empty() {
+            self.rest.write(CLEAR);
+            self.rest.flush();
+            self.status.clear();
+        }
+    }
+
+    fn show_status(&mut self) {
+        let Some(columns) = (self.columns)() else { return };
+        // The last column stays free: some terminals wrap when it is written.
+        let status = cut(&visible::line(&self.narration.status()), columns.saturating_sub(1));
+        if status != self.status {
+            self.rest.write(&format!("{CLEAR}{status}"));
+            self.rest.flush();
+            self.status = status;
+        }
+    }
+}
+
+/// One of the two streams. After a first error nothing more is tried: the reader is gone, or the disk is full.
+struct Channel {
+    to: Box<dyn Write + Send>,
+    colour: bool,
+    error: Option<io::Error>,
+}
+
+impl Channel {
+    fn write_line(&mut self, text: &str) {
+        self.write(&format!("{text}\n"));
+        self.flush();
+    }
+
+    fn write(&mut self, text: &str) {
+        self.attempt(|to| to.write_all(text.as_bytes()));
+    }
+
+    fn flush(&mut self) {
+        self.attempt(|to| to.flush());
+    }
+
+    fn attempt(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {
+        if self.error.is_none() {
+            self.error = write(&mut self.to).err();
+        }
+    }
+}
+
+fn terminal_columns() -> Option<usize> {
+    let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
+    Some(if size.ws_col == 0 { 80 } else { usize::from(size.ws_col) })
+}
+
+#[cfg(test)]
+pub(in crate::cli) mod capture;
+#[cfg(test)]
+mod tests;

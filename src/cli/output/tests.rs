@@ -1,0 +1,85 @@
+//! What reaches the two streams, byte for byte.
+
+use super::capture::Captured;
+use super::capture::Written;
+use super::*;
+use serde_json::json;
+
+fn spent(tokens: u64) -> Event {
+    Event::Spent { tokens, cost: Some(0.5), nearest: "turns, 1 of 200".into() }
+}
+
+#[test]
+fn data_and_the_rest_never_mix() {
+    let captured = Captured::default();
+    let output = captured.output(None);
+    output.data("one\ntwo");
+    output.data("three\n");
+    output.warn("careful");
+    output.json(&json!({"a": "\u{202e}"}));
+    output.failure("error", "could not open `x`\n+ diff", Some("make `x`"));
+    output.take(&Event::RunEnded { code: 3, reason: "1 session used, 1 feature open".into() });
+
+    assert_eq!(captured.data.text(), "one\ntwo\nthree\n{\"a\":\"\\u202e\"}\nstopped: 1 session used, 1 feature open\n");
+    assert_eq!(captured.rest.text(), "warning: careful\nerror: could not open `x`\n  + diff\nhint: make `x`\n");
+}
+
+#[test]
+fn the_status_line_is_cleared_before_any_other_line_and_at_the_end() {
+    let captured = Captured::default();
+    let output = captured.output(Some(80));
+    output.take(&spent(10));
+    output.data("asked for");
+    output.warn("careful");
+    output.finish().unwrap();
+
+    let status = "10 tokens · 0.50 USD · nearest limit: turns, 1 of 200";
+    let expected = format!("{CLEAR}{status}{CLEAR}{CLEAR}{status}{CLEAR}warning: careful\n{CLEAR}{status}{CLEAR}");
+    assert_eq!(captured.rest.text(), expected);
+    assert_eq!(captured.data.text(), "asked for\n");
+}
+
+#[test]
+fn the_status_line_fits_the_terminal_and_is_written_only_when_it_changed() {
+    let captured = Captured::default();
+    let output = captured.output(Some(12));
+    output.take(&spent(10));
+    output.take(&spent(10));
+    assert_eq!(captured.rest.text(), format!("{CLEAR}10 tokens …"));
+}
+
+#[test]
+fn without_a_terminal_there_is_no_status_line_and_no_escape() {
+    let captured = Captured::default();
+    let output = captured.output(None);
+    output.take(&spent(10));
+    output.take(&Event::Notice { text: "\x1b[2Jgone\r".into() });
+    output.finish().unwrap();
+    assert_eq!(captured.rest.text(), "\\u{1b}[2Jgone\\r\n");
+}
+
+#[test]
+fn a_reader_that_went_away_is_no_failure_but_a_full_disk_is() {
+    let gone = Captured { data: Written::failing(1, ErrorKind::BrokenPipe), ..Captured::default() };
+    let output = gone.output(None);
+    output.data("first");
+    output.data("second");
+    output.data("third");
+    output.finish().unwrap();
+    assert_eq!(gone.data.text(), "first\n");
+
+    let full = Captured { data: Written::failing(0, ErrorKind::StorageFull), ..Captured::default() };
+    let output = full.output(None);
+    output.data("first");
+    assert_eq!(output.finish().unwrap_err().kind(), ErrorKind::StorageFull);
+}
+
+#[test]
+fn colour_is_only_in_what_longhaul_itself_says() {
+    let written = Written::default();
+    let channel = |colour| Channel { to: Box::new(written.clone()), colour, error: None };
+    let output = Output::new(channel(true), channel(true), Box::new(|| None));
+    output.data("\x1b[31mfake");
+    output.take(&Event::RunEnded { code: 0, reason: "all proven".into() });
+    assert_eq!(written.text(), "\\u{1b}[31mfake\n\x1b[32mdone\x1b[0m: all proven\n");
+}
