@@ -6,11 +6,14 @@
 mod group;
 mod interrupt;
 mod output;
+mod running;
 
 pub use group::end_groups;
 pub use group::lives as group_lives;
 pub use interrupt::Interrupt;
 pub use output::Output;
+pub use running::Heard;
+pub use running::Running;
 
 use interrupt::Happening;
 use output::Capture;
