@@ -1,7 +1,6 @@
 //! What surrounds the process, taken once in `main` and handed down, so that tests can give another.
 
 use std::collections::BTreeMap;
-use std::io;
 use std::path::PathBuf;
 
 /// Variables and working directory of the process.
@@ -13,11 +12,13 @@ pub struct Environment {
 
 impl Environment {
     /// Takes the process's own. Variables that are not UTF-8 are left out: no setting can be one.
-    pub fn take() -> io::Result<Self> {
+    ///
+    /// A working directory that was removed counts as `.`: the first use of it then fails with a message of its own.
+    pub fn take() -> Self {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
-        Ok(Self { variables, directory: std::env::current_dir()? })
+        Self { variables, directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")) }
     }
 
     /// Returns a variable that is set to something.

@@ -12,7 +12,6 @@ mod not_yet;
 mod setting;
 
 pub use duration::parse as parse_duration;
-pub use duration::render as render_duration;
 pub use environment::Environment;
 pub use file::File;
 pub use layers::DEFAULTS;
@@ -64,14 +63,14 @@ pub struct Provider {
     pub outage_budget: Duration,
 }
 
-/// What a run may use; none means no limit.
+/// What a run may use; zero means no limit.
 #[derive(Clone, Debug)]
 pub struct Budget {
-    pub usd: Option<f64>,
-    pub time: Option<Duration>,
-    pub sessions: Option<u32>,
-    pub turns_per_session: Option<u32>,
-    pub tokens: Option<u64>,
+    pub usd: f64,
+    pub time: Duration,
+    pub sessions: u32,
+    pub turns_per_session: u32,
+    pub tokens: u64,
 }
 
 /// How a run goes on and ends.
@@ -100,7 +99,7 @@ pub enum Review {
 /// What holds the agent's commands.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
-    pub read: Vec<String>,
+    /// Variables handed to the agent's commands and the checks.
     pub pass_env: Vec<String>,
 }
 
@@ -221,11 +220,11 @@ fn read_provider(layers: &Layers) -> Result<Provider> {
 fn read_budget(layers: &Layers) -> Result<Budget> {
     let most = i64::from(u32::MAX);
     Ok(Budget {
-        usd: Some(layers.get("budget.usd")?.amount()?).filter(|usd| *usd > 0.0),
-        time: Some(layers.get("budget.time")?.duration_or_off()?).filter(|time| !time.is_zero()),
-        sessions: Some(layers.get("budget.sessions")?.whole(0, most)?).filter(|count| *count > 0),
-        turns_per_session: Some(layers.get("budget.turns_per_session")?.whole(0, most)?).filter(|count| *count > 0),
-        tokens: Some(layers.get("budget.tokens")?.whole(0, i64::MAX)?).filter(|count| *count > 0),
+        usd: layers.get("budget.usd")?.amount()?,
+        time: layers.get("budget.time")?.duration_or_off()?,
+        sessions: layers.get("budget.sessions")?.whole(0, most)?,
+        turns_per_session: layers.get("budget.turns_per_session")?.whole(0, most)?,
+        tokens: layers.get("budget.tokens")?.whole(0, i64::MAX)?,
     })
 }
 
@@ -243,7 +242,8 @@ fn read_gate(layers: &Layers) -> Result<Gate> {
 fn read_sandbox(layers: &Layers) -> Result<Sandbox> {
     layers.get("sandbox.mode")?.choice(&[("auto", ()), ("bubblewrap", ()), ("off", ())])?;
     layers.get("sandbox.network")?.choice(&[("off", ()), ("setup", ()), ("on", ())])?;
-    Ok(Sandbox { read: layers.get("sandbox.read")?.list()?, pass_env: layers.get("sandbox.pass_env")?.list()? })
+    layers.get("sandbox.read")?.list()?;
+    Ok(Sandbox { pass_env: layers.get("sandbox.pass_env")?.list()? })
 }
 
 fn read_recall(layers: &Layers) -> Result<Recall> {

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use anyhow::Result;
 
 /// Settings, and the values this version can honour.
-const HONOURED: [(&str, &[&str]); 11] = [
+const HONOURED: [(&str, &[&str]); 12] = [
     ("agent.driver", &["api"]),
     ("agent.small_model", &[""]),
     ("provider.tools", &["typed"]),
@@ -14,10 +14,10 @@ const HONOURED: [(&str, &[&str]); 11] = [
     ("gate.prepare", &[""]),
     ("gate.strict", &["false"]),
     ("sandbox.mode", &["auto", "off"]),
-    // Without a sandbox every command has the network; `setup` is the default and plain mode tells what it means.
-    ("sandbox.network", &["setup", "on"]),
+    ("sandbox.network", &["setup"]),
+    ("sandbox.read", &["[]"]),
     ("memory.expire_unused", &["off", "0"]),
-    ("recall.notes", &["5", "0"]),
+    ("recall.notes", &["5"]),
 ];
 
 /// Refuses the first value this version would silently ignore.

@@ -29,7 +29,7 @@ impl Layered {
     /// Returns message and hint of the refusal, which must be a usage error.
     fn refusal(&self) -> String {
         let error = self.load().unwrap_err();
-        let failure = Failure::in_error(&error).unwrap();
+        let failure = error.downcast_ref::<Failure>().unwrap();
         assert_eq!(failure.kind, crate::failure::Kind::Usage);
         format!("{} | {}", failure.message, failure.hint.as_deref().unwrap_or_default())
     }
@@ -45,10 +45,10 @@ fn the_defaults_are_those_of_the_reference() {
     assert_eq!(config.provider.key_env, "ANTHROPIC_API_KEY");
     assert_eq!(config.provider.version, "2023-06-01");
     assert_eq!(config.provider.outage_budget, Duration::from_secs(900));
-    assert_eq!(config.budget.usd, Some(20.0));
-    assert_eq!(config.budget.time, Some(Duration::from_secs(8 * 3600)));
-    assert_eq!((config.budget.sessions, config.budget.turns_per_session), (None, Some(200)));
-    assert_eq!(config.budget.tokens, None);
+    assert_eq!(config.budget.usd, 20.0);
+    assert_eq!(config.budget.time, Duration::from_secs(8 * 3600));
+    assert_eq!((config.budget.sessions, config.budget.turns_per_session), (0, 200));
+    assert_eq!(config.budget.tokens, 0);
     assert_eq!((config.run.attempts, config.run.breaker, config.run.final_sweep), (3, 3, true));
     assert_eq!(config.run.sweep_budget, Duration::from_secs(600));
     assert_eq!((config.gate.review, config.gate.timeout), (Review::Auto, Duration::from_secs(300)));
@@ -73,7 +73,7 @@ fn the_nearest_layer_wins_and_is_remembered() {
     let mut seen = Vec::new();
     let mut look = |layered: &Layered| {
         let config = layered.load().unwrap();
-        seen.push((config.budget.usd.unwrap(), config.source("budget.usd").to_string()));
+        seen.push((config.budget.usd, config.source("budget.usd").to_string()));
     };
     look(&layered);
     layered.project = "# shared\n[budget]\nusd = 30.5\n";
@@ -109,7 +109,7 @@ fn variables_that_are_no_settings_of_ours_are_left_alone() {
         ("LONGHAUL_BUDGET_USD", ""),
         ("LONGHAULER", "x"),
     ];
-    assert_eq!(Layered { variables, ..Layered::default() }.load().unwrap().budget.usd, Some(20.0));
+    assert_eq!(Layered { variables, ..Layered::default() }.load().unwrap().budget.usd, 20.0);
 }
 
 #[test]
@@ -152,8 +152,8 @@ fn a_project_may_tighten() {
     let config = Layered { project, ..Layered::default() }.load().unwrap();
 
     assert_eq!((config.agent.model.as_str(), config.agent.max_tokens), ("team", 8000));
-    assert_eq!((config.budget.usd, config.budget.time), (Some(5.0), Some(Duration::from_secs(3600))));
-    assert_eq!((config.budget.sessions, config.budget.tokens), (Some(4), Some(1_000_000)), "0 stood for no limit");
+    assert_eq!((config.budget.usd, config.budget.time), (5.0, Duration::from_secs(3600)));
+    assert_eq!((config.budget.sessions, config.budget.tokens), (4, 1_000_000), "0 stood for no limit");
     assert_eq!((config.run.attempts, config.gate.review, config.memory.files), (1, Review::Ask, 10));
 }
 
@@ -185,19 +185,20 @@ fn a_project_may_not_widen() {
 fn the_users_tighter_value_stays_and_says_so() {
     let mut layered = Layered { user: "[budget]\nusd = 5\n", project: "[budget]\nusd = 50\n", ..Layered::default() };
     let config = layered.load().unwrap();
-    assert_eq!(config.budget.usd, Some(5.0));
+    assert_eq!(config.budget.usd, 5.0);
     assert_eq!(config.notes, ["`budget.usd` is `50` in `longhaul.toml`, line 2; your own `5` is tighter and stays"]);
 
     layered.user = "";
     layered.flags = &[("budget.usd", "70")];
-    assert_eq!(layered.load().unwrap().budget.usd, Some(70.0), "the user's word for this run needs no second one");
+    assert_eq!(layered.load().unwrap().budget.usd, 70.0, "the user's word for this run needs no second one");
 }
 
 #[test]
 fn what_is_not_there_yet_is_refused_not_ignored() {
     let cases = [
         ("[sandbox]\nmode = \"bubblewrap\"", "`sandbox.mode` is `bubblewrap`", "use `auto` or `off`"),
-        ("[sandbox]\nnetwork = \"off\"", "`sandbox.network` is `off`", "use `setup` or `on`"),
+        ("[sandbox]\nnetwork = \"off\"", "`sandbox.network` is `off`", "use `setup`"),
+        ("[sandbox]\nread = [\"/opt\"]", "`sandbox.read` is `[\"/opt\"]`", "use `[]`"),
         ("[agent]\ndriver = \"acp\"", "`agent.driver` is `acp`", "use `api`"),
         ("[agent]\nsmall_model = \"s\"", "`agent.small_model` is `s`", "leave it empty"),
         ("[provider]\ntools = \"custom\"", "`provider.tools` is `custom`", "use `typed`"),
@@ -206,7 +207,7 @@ fn what_is_not_there_yet_is_refused_not_ignored() {
         ("[gate]\nstrict = true", "`gate.strict` is `true`", "use `false`"),
         ("[run]\nbranch = \"b\"", "`run.branch` is `b`", "leave it empty"),
         ("[memory]\nexpire_unused = \"90d\"", "`memory.expire_unused` is `90d`", "use `off` or `0`"),
-        ("[recall]\nnotes = 3", "`recall.notes` is `3`", "use `5` or `0`"),
+        ("[recall]\nnotes = 3", "`recall.notes` is `3`", "use `5`"),
     ];
     for (user, text, hint) in cases {
         let expected = format!("{text} in `config.toml`, line 2: not yet available in this version | {hint}");
