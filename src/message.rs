@@ -116,6 +116,16 @@ impl Usage {
         self.cache_read += other.cache_read;
     }
 
+    /// Returns what was used after `earlier`, a state of the same count.
+    pub fn since(&self, earlier: Usage) -> Self {
+        Self {
+            input: self.input - earlier.input,
+            output: self.output - earlier.output,
+            cache_write: self.cache_write - earlier.cache_write,
+            cache_read: self.cache_read - earlier.cache_read,
+        }
+    }
+
     /// Renders the tokens with the service's names.
     pub fn to_json(&self) -> Value {
         json!({

@@ -92,7 +92,7 @@ pub struct Gate<'a> {
     pub init_script: Option<String>,
     /// Folder for head and tail of outputs, by digest.
     pub artifacts: PathBuf,
-    pub session: u32,
+    pub session: Option<u32>,
     pub clock: Clock,
 }
 

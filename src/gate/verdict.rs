@@ -182,7 +182,7 @@ pub(in crate::gate) struct Circumstances {
     pub tree: String,
     pub level: String,
     pub checkout: &'static str,
-    pub session: u32,
+    pub session: Option<u32>,
     pub at: String,
     pub red: Option<Red>,
 }

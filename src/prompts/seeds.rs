@@ -50,7 +50,11 @@ pub fn init_reference(path: &str, starts: &str, ready: &str) -> Result<String> {
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (starts, ready) = (line(starts), line(ready));
     let (_, _, template) = SEEDS[INIT];
-    render("memory/init.md", template, &Values { path: Some(path), starts: &starts, ready: &ready, ..Values::default() })
+    render(
+        "memory/init.md",
+        template,
+        &Values { path: Some(path), starts: &starts, ready: &ready, ..Values::default() },
+    )
 }
 
 /// Reads the init script's path out of `init.md`; `None` while none is named.
