@@ -6,7 +6,7 @@ use unicode_width::UnicodeWidthStr;
 
 /// How a piece of text is meant.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Tone {
+pub(super) enum Tone {
     Plain,
     Strong,
     Dim,
@@ -31,36 +31,36 @@ impl Tone {
 
 /// Pieces of one line. Whatever they say, they stay on it: each is made visible when it is added.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub struct Line {
+pub(super) struct Line {
     pieces: Vec<(Tone, String)>,
 }
 
 impl Line {
     /// Makes a line of one piece.
-    pub fn new(tone: Tone, text: &str) -> Self {
+    pub(super) fn new(tone: Tone, text: &str) -> Self {
         Self::default().add(tone, text)
     }
 
     /// Makes a line without a tone.
-    pub fn plain(text: &str) -> Self {
+    pub(super) fn plain(text: &str) -> Self {
         Self::new(Tone::Plain, text)
     }
 
     /// Adds a piece.
-    pub fn add(mut self, tone: Tone, text: &str) -> Self {
+    pub(super) fn add(mut self, tone: Tone, text: &str) -> Self {
         self.pieces.push((tone, visible::line(text).into_owned()));
         self
     }
 
     /// Fills the line with spaces up to a column; it always gets at least two, so that columns never touch.
-    pub fn column(self, column: usize) -> Self {
+    pub(super) fn column(self, column: usize) -> Self {
         let width: usize = self.pieces.iter().map(|(_, text)| text.width()).sum();
         let spaces = column.saturating_sub(width).max(2);
         self.add(Tone::Plain, &" ".repeat(spaces))
     }
 
     /// Renders the line, with the terminal's codes or without.
-    pub fn render(&self, colour: bool) -> String {
+    pub(super) fn render(&self, colour: bool) -> String {
         let piece = |(tone, text): &(Tone, String)| match tone.code() {
             code if colour && !code.is_empty() => format!("\x1b[{code}m{text}\x1b[0m"),
             _ => text.clone(),
@@ -70,7 +70,7 @@ impl Line {
 }
 
 /// Cuts text to so many columns, with `…` as the last one when something is missing.
-pub fn cut(text: &str, columns: usize) -> String {
+pub(super) fn cut(text: &str, columns: usize) -> String {
     if text.width() <= columns {
         return text.to_owned();
     }

@@ -14,7 +14,7 @@ const TAIL: usize = 10;
 
 /// What the status line has to know of the past.
 #[derive(Debug, Default)]
-pub struct Narration {
+pub(super) struct Narration {
     session: Option<u32>,
     feature: Option<String>,
     turn: u32,
@@ -23,7 +23,7 @@ pub struct Narration {
 
 impl Narration {
     /// Returns the lines that tell of an event.
-    pub fn tell(&mut self, event: &Event) -> Vec<Line> {
+    pub(super) fn tell(&mut self, event: &Event) -> Vec<Line> {
         match event {
             Event::RunStarted { limits } => limits.iter().map(|limit| Line::new(Tone::Dim, limit)).collect(),
             Event::SessionStarted { session, kind, feature, title, model } => {
@@ -75,7 +75,7 @@ impl Narration {
     }
 
     /// Returns the status line; empty when there is nothing to say yet.
-    pub fn status(&self) -> String {
+    pub(super) fn status(&self) -> String {
         let session = self.session.map(|session| format!("session {session}"));
         let turn = Some(format!("turn {}", self.turn)).filter(|_| self.session.is_some() && self.turn > 0);
         let parts = [session, self.feature.clone(), turn, self.spent.clone()];
@@ -158,7 +158,8 @@ fn first_line(content: &Value) -> String {
     cut(line.unwrap_or_default(), SUMMARY)
 }
 
-fn count(tokens: u64) -> String {
+/// Writes a number of tokens so that it can be taken in at a glance.
+pub(super) fn count(tokens: u64) -> String {
     match tokens {
         0..10_000 => format!("{tokens} tokens"),
         10_000..1_000_000 => format!("{}k tokens", tokens / 1000),
@@ -166,7 +167,8 @@ fn count(tokens: u64) -> String {
     }
 }
 
-fn price(cost: Option<f64>) -> String {
+/// Writes a cost in USD; an unknown one is never shown as zero.
+pub(super) fn price(cost: Option<f64>) -> String {
     cost.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{cost:.2} USD"))
 }
 

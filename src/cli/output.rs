@@ -62,7 +62,7 @@ impl Output {
     }
 
     /// Prints a line of what was asked for.
-    pub fn data_line(&self, line: &Line) {
+    pub(super) fn data_line(&self, line: &Line) {
         let mut state = self.state();
         let text = line.render(state.data.colour);
         state.print_data(&text);
@@ -74,8 +74,13 @@ impl Output {
     }
 
     /// Prints a line that is not what was asked for, but worth knowing.
-    pub fn note(&self, line: &Line) {
+    pub(super) fn note(&self, line: &Line) {
         self.state().print_rest(line);
+    }
+
+    /// Prints lines that are not what was asked for.
+    pub fn note_block(&self, text: &str) {
+        text.lines().for_each(|line| self.note(&Line::plain(line)));
     }
 
     /// Prints a warning.

@@ -8,7 +8,7 @@ use std::borrow::Cow;
 use std::fmt::Write;
 
 /// Makes text safe and keeps its lines; a line end of Windows becomes one of ours.
-pub fn block(text: &str) -> Cow<'_, str> {
+pub(super) fn block(text: &str) -> Cow<'_, str> {
     let text: Cow<'_, str> = if text.contains("\r\n") { text.replace("\r\n", "\n").into() } else { text.into() };
     match escape(&text, |c| c == '\n' || c == '\t') {
         Some(escaped) => escaped.into(),
@@ -17,12 +17,12 @@ pub fn block(text: &str) -> Cow<'_, str> {
 }
 
 /// Makes text safe for one line: line ends and tabs are shown too.
-pub fn line(text: &str) -> Cow<'_, str> {
+pub(super) fn line(text: &str) -> Cow<'_, str> {
     escape(text, |_| false).map_or(Cow::Borrowed(text), Cow::Owned)
 }
 
 /// Renders JSON that is safe to show and still the same value: what would act or hide is written as `\u…`.
-pub fn json(value: &Value) -> String {
+pub(super) fn json(value: &Value) -> String {
     let mut safe = String::new();
     for c in value.to_string().chars() {
         if acts_or_hides(c) {

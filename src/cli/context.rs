@@ -1,0 +1,123 @@
+//! What every subcommand works with, and how it gets its settings.
+
+use super::output::Output;
+use crate::clock::Clock;
+use crate::config::Config;
+use crate::config::Environment;
+use crate::config::File;
+use crate::config::Sources;
+use crate::failure::Failure;
+use crate::project::Project;
+use anyhow::Result;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+/// The file with the settings a team shares.
+const SHARED: &str = "longhaul.toml";
+
+/// The world as one command sees it.
+pub struct Context {
+    pub environment: Environment,
+    pub output: Arc<Output>,
+    pub clock: Clock,
+    /// Settings given by `--set`.
+    pub set: Vec<(String, String)>,
+}
+
+impl Context {
+    /// Reads all settings; `flags` are those that an option of their own gives. Notes about them are told.
+    pub fn config(&self, flags: &[(&str, Option<String>)]) -> Result<Config> {
+        let user = self.environment.user_config().map(|path| File::read(&path)).transpose()?.flatten();
+        let project = self.shared_settings()?;
+        let given = flags.iter().filter_map(|(key, value)| Some(((*key).to_owned(), value.clone()?)));
+        let flags: Vec<(String, String)> = self.set.iter().cloned().chain(given).collect();
+        let variables = Some(&self.environment.variables);
+        let config = Config::load(&Sources { user, project, variables, flags: &flags })?;
+        config.notes.iter().for_each(|note| self.output.warn(note));
+        Ok(config)
+    }
+
+    /// Reads the settings in the project around the working directory. Outside of one there are none: whether that is an
+    /// error, the command itself says.
+    fn shared_settings(&self) -> Result<Option<File>> {
+        let project = Project::discover(&self.environment.directory, self.environment.variables.clone());
+        let file = project.ok().map(|project| File::read(&project.root().join(SHARED))).transpose()?.flatten();
+        // Messages name it as a person in the project would.
+        Ok(file.map(|file| File { path: PathBuf::from(SHARED), ..file }))
+    }
+}
+
+/// Refuses shared settings that are not committed as they lie there: the agent may have written them.
+pub(super) fn require_committed_settings(project: &Project) -> Result<()> {
+    let Some(file) = File::read(&project.root().join(SHARED))? else { return Ok(()) };
+    let committed = match project.head()? {
+        Some(head) => project.blob_at(&head.commit, SHARED)?,
+        None => None,
+    };
+    let unix = |text: &str| text.replace("\r\n", "\n");
+    if committed.is_some_and(|bytes| unix(&String::from_utf8_lossy(&bytes)) == unix(&file.text)) {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("`{SHARED}` is not committed as it lies there"))
+        .hint(format!("look at it, then `git add {SHARED} && git commit`, or remove it"))
+        .into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::process;
+    use std::collections::BTreeMap;
+    use std::fs;
+    use std::path::Path;
+
+    fn git(folder: &Path, args: &[&str]) {
+        let who = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+        let mut environment: BTreeMap<_, _> = who.map(|name| (name.to_owned(), "a@example.org".to_owned())).into();
+        environment.insert("GIT_CONFIG_GLOBAL".to_owned(), "/dev/null".to_owned());
+        environment.extend(std::env::var("PATH").map(|path| ("PATH".to_owned(), path)));
+        let command = process::Command::new("git", args, folder, environment);
+        let finished = process::run(&command, &process::Interrupt::new());
+        assert!(matches!(finished.exit, process::Exit::Code(0)), "{}", finished.output.text());
+    }
+
+    fn repository() -> (tempfile::TempDir, Project) {
+        let folder = tempfile::tempdir().unwrap();
+        git(folder.path(), &["init", "--quiet"]);
+        let project = Project::discover(folder.path(), BTreeMap::new()).unwrap();
+        (folder, project)
+    }
+
+    #[test]
+    fn shared_settings_must_lie_there_as_committed() {
+        let (folder, project) = repository();
+        require_committed_settings(&project).unwrap();
+
+        fs::write(folder.path().join(SHARED), "[budget]\nusd = 5\n").unwrap();
+        let refused = require_committed_settings(&project).unwrap_err().to_string();
+        assert_eq!(refused, "`longhaul.toml` is not committed as it lies there");
+
+        git(folder.path(), &["add", SHARED]);
+        git(folder.path(), &["commit", "--quiet", "--message", "settings"]);
+        require_committed_settings(&project).unwrap();
+
+        fs::write(folder.path().join(SHARED), "[budget]\nusd = 4\n").unwrap();
+        assert!(require_committed_settings(&project).is_err());
+    }
+
+    #[test]
+    fn settings_come_from_where_the_command_is_called() {
+        let (folder, _) = repository();
+        fs::write(folder.path().join(SHARED), "[budget]\nusd = 5\nsessions = 7\n").unwrap();
+        let inner = folder.path().join("deep/er");
+        fs::create_dir_all(&inner).unwrap();
+        let environment = Environment { variables: BTreeMap::new(), directory: inner };
+        let output = Arc::new(crate::cli::output::capture::Captured::default().output(None));
+        let set = vec![("budget.usd".to_owned(), "3".to_owned())];
+        let context = Context { environment, output, clock: Clock::system(), set };
+
+        let config = context.config(&[("budget.tokens", Some("9".into())), ("budget.time", None)]).unwrap();
+        assert_eq!((config.budget.usd, config.budget.sessions, config.budget.tokens), (3.0, 7, 9));
+        assert_eq!(config.source("budget.sessions").to_string(), "`longhaul.toml`, line 3");
+    }
+}

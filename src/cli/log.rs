@@ -1,0 +1,97 @@
+//! `longhaul log`
+
+use super::Context;
+use super::error::Code;
+use super::line::Line;
+use super::line::Tone;
+use anyhow::Result;
+
+/// Show the history of the memory: what each session wrote, and why
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Show only what changed this file or folder, such as `features.json`
+    #[arg(value_name = "PATH")]
+    pub(super) path: Option<String>,
+
+    /// Show the change itself below each entry
+    #[arg(short, long)]
+    pub(super) patch: bool,
+
+    /// Show at most this many entries
+    #[arg(short = 'n', value_name = "N")]
+    pub(super) count: Option<usize>,
+
+    /// Show only what this session wrote
+    #[arg(long, value_name = "N")]
+    pub(super) session: Option<u32>,
+}
+
+pub(super) fn run(_args: &Args, _context: &Context) -> Result<Code> {
+    Err(anyhow::anyhow!("the memory is on another branch"))
+}
+
+/// One commit of the memory, as it is shown.
+pub(super) struct Row<'a> {
+    pub(super) id: &'a str,
+    pub(super) at: String,
+    pub(super) author: &'a str,
+    pub(super) session: Option<u32>,
+    pub(super) subject: &'a str,
+}
+
+/// Renders a commit on one line: id, time, writer, session, subject.
+pub(super) fn line(row: &Row<'_>) -> Line {
+    let session = row.session.map_or_else(String::new, |session| format!("session {session}"));
+    let short = row.id.get(..8).unwrap_or(row.id);
+    let line = Line::new(Tone::Careful, short).column(10).add(Tone::Dim, &row.at).column(28);
+    let line = line.add(Tone::Strong, row.author).column(38).add(Tone::Plain, &session);
+    line.column(51).add(Tone::Plain, row.subject)
+}
+
+/// Renders a change as git writes it, its added and removed lines marked by tone too.
+pub(super) fn patch(diff: &str) -> Vec<Line> {
+    let tone = |line: &str| match line.as_bytes().first() {
+        Some(b'+') if !line.starts_with("+++") => Tone::Good,
+        Some(b'-') if !line.starts_with("---") => Tone::Bad,
+        Some(b'@') => Tone::Dim,
+        _ => Tone::Plain,
+    };
+    let shown = |line: &str| Line::plain("    ").add(tone(line), &line.replace('\t', "    "));
+    diff.lines().map(shown).chain([Line::default()]).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_commit_says_when_who_and_what() {
+        let row = Row {
+            id: "0123456789abcdef",
+            at: "2026-11-29 14:03".into(),
+            author: "agent",
+            session: Some(7),
+            subject: "memory: create notes/db.md",
+        };
+        let expected = "01234567  2026-11-29 14:03  agent     session 7    memory: create notes/db.md";
+        assert_eq!(line(&row).render(false), expected);
+        let without = Row { session: None, author: "longhaul", subject: "init: a\u{202e}\nb", ..row };
+        let expected = r"01234567  2026-11-29 14:03  longhaul               init: a\u{202e}\nb";
+        assert_eq!(line(&without).render(false), expected);
+    }
+
+    #[test]
+    fn a_change_keeps_its_lines() {
+        let diff = "--- a/x\n+++ b/x\n@@ -1 +1 @@\n-old\n+\tnew\x1b[2J\n";
+        let lines: Vec<_> = patch(diff).iter().map(|line| line.render(true)).collect();
+        let expected = [
+            "    --- a/x",
+            "    +++ b/x",
+            "    \x1b[2m@@ -1 +1 @@\x1b[0m",
+            "    \x1b[31m-old\x1b[0m",
+            "    \x1b[32m+    new\\u{1b}[2J\x1b[0m",
+            "",
+        ];
+        assert_eq!(lines, expected);
+    }
+}

@@ -1,0 +1,155 @@
+//! `longhaul memory`
+
+use super::Context;
+use super::error::Code;
+use crate::failure::Failure;
+use anyhow::Result;
+use serde_json::Value;
+use serde_json::json;
+use std::io::Read;
+use std::path::PathBuf;
+
+/// The folder all paths of the tool begin with.
+const ROOT: &str = "/memories";
+
+/// Use the memory tool by hand
+///
+/// A path may be written as the agent writes it, `/memories/notes/db.md`, or without the first folder: `notes/db.md`. Where
+/// a text is asked for, `-` takes it from standard input.
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Work on the memory in this folder instead of the project's; it is made when absent, and has no rules but the tool's
+    #[arg(long, global = true, value_name = "DIR")]
+    pub(super) store: Option<PathBuf>,
+
+    #[command(subcommand)]
+    pub(super) command: Command,
+}
+
+#[derive(Debug, clap::Subcommand)]
+pub(super) enum Command {
+    /// Show a file, or the files of a folder
+    View {
+        #[arg(default_value = ROOT)]
+        path: String,
+        /// Show only these lines, such as `--lines 1 20`; -1 is the last one
+        #[arg(long, num_args = 2, value_names = ["FIRST", "LAST"], allow_negative_numbers = true)]
+        lines: Option<Vec<i64>>,
+    },
+    /// Make a file, or replace it
+    Create { path: String, text: String },
+    /// Replace a text that occurs once in a file
+    #[command(name = "str_replace")]
+    StrReplace { path: String, old: String, new: String },
+    /// Insert a text after a line of a file; 0 is before the first
+    Insert { path: String, line: u64, text: String },
+    /// Delete a file or a folder
+    Delete { path: String },
+    /// Rename or move a file or a folder
+    Rename { old: String, new: String },
+    /// Read tool calls as JSON lines and answer each with one
+    ///
+    /// A line is the input of the memory tool or a whole `tool_use` block. Its answer is durable, and written out, before the
+    /// next line is read.
+    Apply,
+}
+
+impl Command {
+    /// Returns the input of the memory tool this stands for; none for `apply`. `stdin` is what stands on standard input.
+    fn input(&self, stdin: &mut dyn Read) -> Result<Option<Value>> {
+        let mut text = |given: &str| match given {
+            "-" => {
+                let mut text = String::new();
+                stdin.read_to_string(&mut text).map_err(|error| {
+                    Failure::usage(format!("could not read the text on standard input: {error}"))
+                        .hint("give it as UTF-8")
+                })?;
+                anyhow::Ok(text)
+            }
+            given => Ok(given.to_owned()),
+        };
+        Ok(Some(match self {
+            Self::View { path, lines: None } => json!({"command": "view", "path": full(path)}),
+            Self::View { path, lines: Some(range) } => {
+                json!({"command": "view", "path": full(path), "view_range": range})
+            }
+            Self::Create { path, text: given } => {
+                json!({"command": "create", "path": full(path), "file_text": text(given)?})
+            }
+            Self::StrReplace { path, old, new } => {
+                json!({"command": "str_replace", "path": full(path), "old_str": old, "new_str": text(new)?})
+            }
+            Self::Insert { path, line, text: given } => {
+                json!({"command": "insert", "path": full(path), "insert_line": line, "insert_text": text(given)?})
+            }
+            Self::Delete { path } => json!({"command": "delete", "path": full(path)}),
+            Self::Rename { old, new } => json!({"command": "rename", "old_path": full(old), "new_path": full(new)}),
+            Self::Apply => return Ok(None),
+        }))
+    }
+}
+
+pub(super) fn run(args: &Args, _context: &Context) -> Result<Code> {
+    args.command.input(&mut std::io::stdin())?;
+    Err(anyhow::anyhow!("the memory is on another branch"))
+}
+
+/// Completes a path that was written without the first folder; what is wrong with it, the tool itself says.
+fn full(path: &str) -> String {
+    if path.starts_with('/') { path.to_owned() } else { format!("{ROOT}/{path}") }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Debug, Parser)]
+    struct Typed {
+        #[command(flatten)]
+        args: Args,
+    }
+
+    fn input(typed: &[&str], stdin: &str) -> Value {
+        let typed = Typed::try_parse_from([&["memory"], typed].concat()).unwrap();
+        typed.args.command.input(&mut stdin.as_bytes()).unwrap().unwrap()
+    }
+
+    #[test]
+    fn each_command_becomes_an_input_of_the_tool() {
+        let cases = [
+            (&["view"][..], json!({"command": "view", "path": "/memories"})),
+            (
+                &["view", "notes/a.md", "--lines", "2", "-1"],
+                json!({"command": "view", "path": "/memories/notes/a.md", "view_range": [2, -1]}),
+            ),
+            (
+                &["create", "/memories/a", "x\n"],
+                json!({"command": "create", "path": "/memories/a", "file_text": "x\n"}),
+            ),
+            (&["create", "a", "-"], json!({"command": "create", "path": "/memories/a", "file_text": "from\nstdin"})),
+            (
+                &["str_replace", "a", "old", "-"],
+                json!({"command": "str_replace", "path": "/memories/a", "old_str": "old", "new_str": "from\nstdin"}),
+            ),
+            (
+                &["insert", "a", "0", "x"],
+                json!({"command": "insert", "path": "/memories/a", "insert_line": 0, "insert_text": "x"}),
+            ),
+            (&["delete", "../a"], json!({"command": "delete", "path": "/memories/../a"})),
+            (&["rename", "a", "b"], json!({"command": "rename", "old_path": "/memories/a", "new_path": "/memories/b"})),
+        ];
+        for (typed, expected) in cases {
+            assert_eq!(input(typed, "from\nstdin"), expected);
+        }
+    }
+
+    #[test]
+    fn apply_takes_its_store_before_or_after() {
+        for typed in [&["memory", "--store", "d", "apply"], &["memory", "apply", "--store", "d"]] {
+            let args = Typed::try_parse_from(typed).unwrap().args;
+            assert_eq!(args.store, Some(PathBuf::from("d")));
+            assert!(args.command.input(&mut std::io::empty()).unwrap().is_none());
+        }
+    }
+}

@@ -1,0 +1,132 @@
+//! Recorded events read back for showing: `events.jsonl` may come from an older or newer longhaul.
+//!
+//! By hand, because serde cannot read numbers of arbitrary precision inside a tagged enum. A missing field becomes an empty
+//! one: a line that is half understood is still worth showing.
+
+use crate::event::Event;
+use serde_json::Value;
+
+/// Reads an event; none when its type is not known.
+pub(super) fn event(value: &Value) -> Option<Event> {
+    let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let maybe = |key: &str| value[key].as_str().map(str::to_owned);
+    let number = |key: &str| value[key].as_u64().and_then(|number| u32::try_from(number).ok()).unwrap_or_default();
+    let amount = |key: &str| value[key].as_f64().unwrap_or_default();
+    let flag = |key: &str| value[key].as_bool().unwrap_or_default();
+    let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
+    let (turn, session) = (number("turn"), number("session"));
+    Some(match value["type"].as_str()? {
+        "run_started" => {
+            let limits = list("limits").iter().filter_map(|limit| limit.as_str().map(str::to_owned)).collect();
+            Event::RunStarted { limits }
+        }
+        "session_started" => {
+            let (feature, title) = (maybe("feature"), maybe("title"));
+            Event::SessionStarted { session, kind: text("kind"), feature, title, model: text("model") }
+        }
+        "sent" => Event::Sent { turn, content: list("content") },
+        "replied" => Event::Replied { turn, message: value["message"].clone(), cost: value["cost"].as_f64() },
+        "tool_started" => {
+            Event::ToolStarted { turn, id: text("id"), name: text("name"), input: value["input"].clone() }
+        }
+        "tool_ended" => {
+            let (is_error, content, seconds) = (flag("is_error"), value["content"].clone(), amount("seconds"));
+            Event::ToolEnded { turn, id: text("id"), name: text("name"), is_error, content, seconds }
+        }
+        "retrying" => Event::Retrying { reason: text("reason"), wait: amount("wait") },
+        "spent" => {
+            let tokens = value["tokens"].as_u64().unwrap_or_default();
+            Event::Spent { tokens, cost: value["cost"].as_f64(), nearest: text("nearest") }
+        }
+        "check_ended" => {
+            let (seconds, proves) = (amount("seconds"), flag("proves"));
+            Event::CheckEnded {
+                feature: text("feature"),
+                finding: text("finding"),
+                seconds,
+                proves,
+                tail: text("tail"),
+            }
+        }
+        "committed" => Event::Committed { place: text("place"), id: text("id"), subject: text("subject") },
+        "notice" => Event::Notice { text: text("text") },
+        "warning" => Event::Warning { text: text("text") },
+        "hook_step" => Event::HookStep { step: text("step") },
+        "session_ended" => Event::SessionEnded { session, reason: text("reason"), outcome: text("outcome") },
+        "run_ended" => {
+            let code = value["code"].as_u64().and_then(|code| u8::try_from(code).ok()).unwrap_or_default();
+            Event::RunEnded { code, reason: text("reason") }
+        }
+        _ => return None,
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    /// One event of each kind; the match makes a new kind fail to compile until it is here.
+    fn all() -> Vec<Event> {
+        let s = |text: &str| text.to_owned();
+        let events = vec![
+            Event::RunStarted { limits: vec![s("20 USD")] },
+            Event::SessionStarted {
+                session: 1,
+                kind: s("work"),
+                feature: Some(s("f")),
+                title: Some(s("t")),
+                model: s("m"),
+            },
+            Event::Sent { turn: 1, content: vec![json!({"type": "text"})] },
+            Event::Replied { turn: 2, message: json!({"a": 1.5}), cost: Some(0.25) },
+            Event::ToolStarted { turn: 2, id: s("i"), name: s("n"), input: json!({"x": [1]}) },
+            Event::ToolEnded { turn: 2, id: s("i"), name: s("n"), is_error: true, content: json!("c"), seconds: 1.5 },
+            Event::Retrying { reason: s("r"), wait: 2.5 },
+            Event::Spent { tokens: 9, cost: None, nearest: s("n") },
+            Event::CheckEnded { feature: s("f"), finding: s("failed"), seconds: 0.5, proves: true, tail: s("t") },
+            Event::Committed { place: s("p"), id: s("i"), subject: s("s") },
+            Event::Notice { text: s("n") },
+            Event::Warning { text: s("w") },
+            Event::HookStep { step: s("h") },
+            Event::SessionEnded { session: 1, reason: s("r"), outcome: s("o") },
+            Event::RunEnded { code: 3, reason: s("r") },
+        ];
+        for event in &events {
+            match event {
+                Event::RunStarted { .. }
+                | Event::SessionStarted { .. }
+                | Event::Sent { .. }
+                | Event::Replied { .. }
+                | Event::ToolStarted { .. }
+                | Event::ToolEnded { .. }
+                | Event::Retrying { .. }
+                | Event::Spent { .. }
+                | Event::CheckEnded { .. }
+                | Event::Committed { .. }
+                | Event::Notice { .. }
+                | Event::Warning { .. }
+                | Event::HookStep { .. }
+                | Event::SessionEnded { .. }
+                | Event::RunEnded { .. } => {}
+            }
+        }
+        events
+    }
+
+    #[test]
+    fn every_event_reads_back_as_it_was_written() {
+        for written in all() {
+            let line = serde_json::to_string(&written).unwrap();
+            let read = event(&serde_json::from_str(&line).unwrap()).unwrap();
+            assert_eq!(serde_json::to_string(&read).unwrap(), line);
+        }
+    }
+
+    #[test]
+    fn what_is_not_known_is_none_and_what_is_missing_empty() {
+        assert!(event(&json!({"type": "teleported"})).is_none());
+        assert!(event(&json!([])).is_none());
+        assert!(matches!(event(&json!({"type": "notice"})), Some(Event::Notice { text }) if text.is_empty()));
+    }
+}

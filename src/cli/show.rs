@@ -1,0 +1,200 @@
+//! `longhaul show`
+
+use super::Context;
+use super::error::Code;
+use super::line::Line;
+use super::line::Tone;
+use super::narration::Narration;
+use super::past;
+use super::status::tone;
+use anyhow::Result;
+use serde_json::Value;
+
+/// Show one feature with its evidence, or one session with its events
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Show this feature
+    #[arg(value_name = "FEATURE", required_unless_present = "session", conflicts_with = "session")]
+    pub(super) feature: Option<String>,
+
+    /// Show this session
+    #[arg(long, value_name = "N")]
+    pub(super) session: Option<u32>,
+
+    /// Print it as JSON
+    #[arg(long)]
+    pub(super) json: bool,
+}
+
+pub(super) fn run(_args: &Args, _context: &Context) -> Result<Code> {
+    Err(anyhow::anyhow!("the engine is on another branch"))
+}
+
+/// Renders a feature as the checklist keeps it; `state` is the derived one.
+pub(super) fn feature_lines(feature: &Value, state: &str) -> Vec<Line> {
+    let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    let head = Line::new(Tone::Strong, &text(&feature["id"])).add(Tone::Plain, ": ").add(tone(state), state);
+    let mut lines = vec![head, Line::plain(&text(&feature["title"]))];
+    lines.extend(text(&feature["description"]).lines().map(Line::plain));
+    for (at, step) in feature["steps"].as_array().into_iter().flatten().enumerate() {
+        lines.push(Line::plain(&format!("  {}. {}", at + 1, text(step))));
+    }
+    let depends: Vec<String> = feature["depends_on"].as_array().into_iter().flatten().map(&text).collect();
+    if !depends.is_empty() {
+        lines.push(labelled("depends on", &depends.join(", ")));
+    }
+    lines.extend(check_lines(&feature["check"]));
+    let results = [
+        ("evidence", "proven"),
+        ("checked", "checked again"),
+        ("last_verdict", "last result"),
+        ("baseline", "was red"),
+        ("regressed", "was proven"),
+        ("accepted", "accepted"),
+    ];
+    for (key, label) in results.into_iter().filter(|(key, _)| feature[key].is_object()) {
+        lines.extend(result_lines(label, &feature[key]));
+    }
+    if let Some(reason) = feature["blocked"].as_str() {
+        lines.push(labelled("blocked", reason));
+    }
+    lines.extend(
+        feature["attempts"].as_u64().filter(|tries| *tries > 0).map(|tries| labelled("tries", &tries.to_string())),
+    );
+    lines
+}
+
+/// Renders a session's recorded events as the lines that were shown while it ran.
+pub(super) fn session_lines(events: &[Value]) -> Vec<Line> {
+    let mut narration = Narration::default();
+    let mut tell = |value: &Value| match past::event(value) {
+        Some(event) => narration.tell(&event),
+        None => vec![Line::new(Tone::Dim, &format!("({} is not known to this version)", value["type"]))],
+    };
+    events.iter().flat_map(&mut tell).collect()
+}
+
+fn labelled(label: &str, text: &str) -> Line {
+    Line::new(Tone::Strong, label).column(15).add(Tone::Plain, text)
+}
+
+fn check_lines(check: &Value) -> Vec<Line> {
+    let Some(command) = check["run"].as_str() else { return vec![labelled("check", "none")] };
+    let mut command = command.lines();
+    let mut lines = vec![labelled("check", command.next().unwrap_or_default())];
+    lines.extend(command.map(|line| labelled("", line)));
+    for key in ["cwd", "timeout", "setup", "ready", "runs", "expect", "approved_by"] {
+        if let Some(given) = plain(&check[key]) {
+            lines.push(labelled("", &format!("{}: {given}", key.replace('_', " "))));
+        }
+    }
+    for (path, id) in check["pins"].as_object().into_iter().flatten() {
+        let pin = id.as_str().map_or("absent".to_owned(), |id| id.chars().take(8).collect());
+        lines.push(labelled("", &format!("pinned: {path} ({pin})")));
+    }
+    lines
+}
+
+/// Renders a stored result: what it found, where and when, and the end of its output.
+fn result_lines(label: &str, result: &Value) -> Vec<Line> {
+    let short = |value: &Value| value.as_str().map(|id| id.chars().take(8).collect::<String>());
+    let finding = plain(&result["verdict"]).or_else(|| plain(&result["reason"]));
+    let parts = [
+        finding,
+        plain(&result["detail"]).map(|detail| detail.replace('\n', "; ")),
+        plain(&result["exit"]).map(|exit| format!("exit {exit}")),
+        result["seconds"].as_f64().map(|seconds| format!("{seconds:.1} s")),
+        short(&result["commit"]).map(|commit| format!("commit {commit}")),
+        short(&result["check"]).map(|check| format!("check {check}")),
+        plain(&result["session"]).map(|session| format!("session {session}")),
+        plain(&result["level"]).map(|level| format!("sandbox {level}")),
+        plain(&result["approved_by"]).map(|who| format!("approved by {who}")),
+        plain(&result["at"]),
+    ];
+    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let mut lines = vec![labelled(label, &parts.join(" · "))];
+    if let Some(path) = result["output"]["path"].as_str() {
+        lines.push(labelled("", &format!("output: {path}")));
+    }
+    let tail = result["tail"].as_str().unwrap_or_default();
+    lines.extend(tail.lines().map(|line| labelled("", "| ").add(Tone::Plain, &line.replace('\t', "    "))));
+    lines
+}
+
+/// Returns a scalar as text; none when it says nothing.
+fn plain(value: &Value) -> Option<String> {
+    match value {
+        Value::String(text) if !text.is_empty() => Some(text.clone()),
+        Value::Number(number) => Some(number.to_string()),
+        Value::Bool(flag) => Some(flag.to_string()),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn rendered(lines: &[Line]) -> String {
+        lines.iter().map(|line| line.render(false).trim_end().to_owned() + "\n").collect()
+    }
+
+    #[test]
+    fn a_feature_is_shown_with_all_that_decides_it() {
+        let feature = json!({
+            "id": "login", "title": "A user can log in", "description": "By e-mail.\nAnd password.", "steps": ["open /login"],
+            "depends_on": ["signup"], "attempts": 2, "blocked": null,
+            "check": {"run": "sh t.sh\nsh u.sh", "timeout": "30s", "approved_by": "user", "pins": {"t.sh": "0123456789", "u.sh": null}},
+            "evidence": {"commit": "89abcdef01", "tree": "t", "check": "aaaabbbbcc", "exit": 0, "seconds": 0.31, "level": "plain",
+                         "approved_by": "user", "session": 3, "at": "2026-11-29T14:03:00Z", "output": {"path": "/a/b"}},
+            "last_verdict": {"verdict": "failed", "exit": 1, "commit": "77", "tail": "one\n\ttwo\x1b"},
+        });
+        let expected = "\
+login: proven
+A user can log in
+By e-mail.
+And password.
+  1. open /login
+depends on     signup
+check          sh t.sh
+               sh u.sh
+               timeout: 30s
+               approved by: user
+               pinned: t.sh (01234567)
+               pinned: u.sh (absent)
+proven         exit 0 · 0.3 s · commit 89abcdef · check aaaabbbb · session 3 · sandbox plain · approved by user · 2026-11-29T14:03:00Z
+               output: /a/b
+last result    failed · exit 1 · commit 77
+               | one
+               |     two\\u{1b}
+tries          2
+";
+        assert_eq!(rendered(&feature_lines(&feature, "proven")), expected);
+    }
+
+    #[test]
+    fn a_bare_feature_and_strange_shapes_are_shown_too() {
+        let bare =
+            json!({"id": "a", "title": "A", "check": null, "blocked": "needs a key", "evidence": 3, "steps": "x"});
+        let expected = "a: blocked\nA\ncheck          none\nblocked        needs a key\n";
+        assert_eq!(rendered(&feature_lines(&bare, "blocked")), expected);
+    }
+
+    #[test]
+    fn a_session_is_told_as_it_was_when_it_ran() {
+        let events = [
+            json!({"type": "session_started", "at": "…", "session": 2, "kind": "initializer", "feature": null, "title": null, "model": "m"}),
+            json!({"type": "tool_started", "turn": 1, "id": "t", "name": "bash", "input": {"command": "ls"}}),
+            json!({"type": "teleported", "to": "mars"}),
+            json!({"type": "session_ended", "session": 2, "reason": "handed over", "outcome": "done"}),
+        ];
+        let expected = "\
+session 2 · initializer · m
+  bash: ls
+(\"teleported\" is not known to this version)
+session 2 ended: handed over (done)
+";
+        assert_eq!(rendered(&session_lines(&events)), expected);
+    }
+}
