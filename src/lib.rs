@@ -40,6 +40,7 @@
 pub mod cli;
 pub mod clock;
 pub mod config;
+pub mod driver;
 pub mod event;
 pub mod failure;
 pub mod gate;
@@ -50,4 +51,5 @@ pub mod project;
 pub mod prompts;
 pub mod provider;
 pub mod sandbox;
+pub mod tools;
 pub mod transcript;

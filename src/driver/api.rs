@@ -1,0 +1,245 @@
+//! The loop over a Messages API.
+
+use std::time::Instant;
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::Ending;
+use super::Meter;
+use super::Opening;
+use super::Settings;
+use super::conversation::Conversation;
+use super::conversation::calls;
+use crate::event::Event;
+use crate::event::Sink;
+use crate::message::Reply;
+use crate::message::StopReason;
+use crate::message::ToolCall;
+use crate::message::ToolResult;
+use crate::message::Usage;
+use crate::message::text_block;
+use crate::process::Interrupt;
+use crate::provider::Client;
+use crate::provider::Failure;
+use crate::provider::Request;
+use crate::tools::Toolbox;
+
+/// The share of the window above which the agent is asked to hand over.
+const WINDOW_ALMOST_FULL: f64 = 0.8;
+const ASK_TO_HAND_OVER: &str = "The conversation is almost as long as the model can take. Commit what works, keep in memory what a later session must know, and call `hand_over` now.";
+
+/// What every turn needs.
+pub struct Driver<'a> {
+    pub client: &'a Client,
+    pub settings: &'a Settings,
+    pub sink: &'a dyn Sink,
+    pub interrupt: &'a Interrupt,
+}
+
+/// Runs the turns of one session until something ends them.
+///
+/// The events tell the whole conversation: the system prompt as what was sent at turn 0, then each message of ours and
+/// each reply.
+///
+/// # Errors
+/// Only what is wrong on our side, such as a memory that cannot be written.
+pub fn drive(driver: &Driver, toolbox: &mut Toolbox, opening: &Opening, meter: &mut dyn Meter) -> Result<Ending> {
+    let mut session =
+        Session { driver, conversation: Conversation::new(&opening.system), turn: 0, cuts: 0, asked: false };
+    session.tell(&Event::Sent { turn: 0, content: vec![text_block(&opening.system)] });
+    session.turn = 1;
+    session.say(vec![text_block(&opening.first)]);
+    loop {
+        if let Some(ending) = session.before_request(toolbox, meter) {
+            return Ok(ending);
+        }
+        let reply = match session.ask(toolbox, meter) {
+            Ok(reply) => reply,
+            Err(ending) => return Ok(ending),
+        };
+        let answer = match session.next(&reply) {
+            Next::End(ending) => return Ok(ending),
+            Next::AskAgain => {
+                session.turn += 1;
+                continue;
+            }
+            Next::Answer(calls) => session.answer(toolbox, &calls),
+            Next::TellCut(calls) => Ok(session.cut_off(&calls)),
+        };
+        match answer {
+            Ok(blocks) => session.say_next(blocks, &reply.usage),
+            Err(_) if !toolbox.project_is_there() => return Ok(Ending::Vanished),
+            Err(error) => return Err(error),
+        }
+        if let Some(words) = toolbox.handed_over() {
+            return Ok(Ending::HandedOver(words.clone()));
+        }
+    }
+}
+
+/// What a reply asks for.
+enum Next {
+    End(Ending),
+    /// The service paused: the same conversation is sent again.
+    AskAgain,
+    Answer(Vec<ToolCall>),
+    /// The reply was cut off; its calls may be incomplete.
+    TellCut(Vec<ToolCall>),
+}
+
+struct Session<'a> {
+    driver: &'a Driver<'a>,
+    conversation: Conversation,
+    turn: u32,
+    /// Replies in a row that were cut off.
+    cuts: u32,
+    /// The agent was asked to hand over.
+    asked: bool,
+}
+
+impl Session<'_> {
+    fn before_request(&self, toolbox: &Toolbox, meter: &mut dyn Meter) -> Option<Ending> {
+        if self.driver.interrupt.requested() {
+            return Some(Ending::Interrupted);
+        }
+        if !toolbox.project_is_there() {
+            return Some(Ending::Vanished);
+        }
+        meter.exhausted().map(Ending::Limit)
+    }
+
+    fn ask(&mut self, toolbox: &Toolbox, meter: &mut dyn Meter) -> Result<Reply, Ending> {
+        let Settings { model, max_tokens, deadline, .. } = self.driver.settings;
+        let request = Request {
+            model: model.clone(),
+            max_tokens: *max_tokens,
+            system: self.conversation.system(),
+            messages: self.conversation.messages(),
+            tools: toolbox.definitions(),
+            deadline: *deadline,
+        };
+        meter.turn();
+        let mut on_retry = |reason: &str, wait: std::time::Duration| {
+            self.tell(&Event::Retrying { reason: reason.to_owned(), wait: wait.as_secs_f64() });
+        };
+        let reply = self.driver.client.send(&request, self.driver.interrupt, &mut on_retry).map_err(of_failure)?;
+        let cost = meter.spend(&reply.usage);
+        self.tell(&Event::Replied { turn: self.turn, message: reply.raw.clone(), cost });
+        self.tell(&meter.spent());
+        self.conversation.hear(&reply);
+        Ok(reply)
+    }
+
+    /// Reads what a reply asks for; every stop reason has its row.
+    fn next(&mut self, reply: &Reply) -> Next {
+        let calls = calls(reply);
+        self.cuts = if reply.stop_reason == StopReason::MaxTokens { self.cuts + 1 } else { 0 };
+        match &reply.stop_reason {
+            StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse | StopReason::PauseTurn
+                if !calls.is_empty() =>
+            {
+                Next::Answer(calls)
+            }
+            StopReason::EndTurn | StopReason::StopSequence => Next::End(Ending::Stopped),
+            StopReason::ToolUse => Next::End(Ending::Cut("the model stopped to use a tool and called none".to_owned())),
+            StopReason::PauseTurn => Next::AskAgain,
+            StopReason::MaxTokens if self.cuts > 1 => Next::End(Ending::Cut(format!(
+                "two replies in a row were cut off at {} tokens; a larger `[agent] max_tokens` may help",
+                self.driver.settings.max_tokens
+            ))),
+            StopReason::MaxTokens => Next::TellCut(calls),
+            StopReason::Refusal => Next::End(Ending::Refused(refusal(&reply.raw))),
+            StopReason::ContextWindow => {
+                Next::End(Ending::Cut("the reply was cut off at the end of the model's window".to_owned()))
+            }
+            StopReason::Other(reason) => {
+                Next::End(Ending::Cut(format!("the model stopped for an unknown reason `{reason}`")))
+            }
+        }
+    }
+
+    /// Runs the calls in order and returns one result for each; after an interrupt the rest is not run.
+    fn answer(&self, toolbox: &mut Toolbox, calls: &[ToolCall]) -> Result<Vec<Value>> {
+        let mut blocks = Vec::new();
+        for call in calls {
+            let result = if self.driver.interrupt.requested() {
+                not_run("the session was interrupted before this call")
+            } else {
+                self.run(toolbox, call)?
+            };
+            blocks.push(result.to_block(&call.id));
+        }
+        Ok(blocks)
+    }
+
+    fn run(&self, toolbox: &mut Toolbox, call: &ToolCall) -> Result<ToolResult> {
+        let (turn, id, name) = (self.turn, call.id.clone(), call.name.clone());
+        self.tell(&Event::ToolStarted { turn, id: id.clone(), name: name.clone(), input: call.input.clone() });
+        let start = Instant::now();
+        let result = toolbox.call(call, turn);
+        let (is_error, content) = match &result {
+            Ok(result) => (result.is_error, result.content.clone()),
+            Err(error) => (true, Value::String(format!("{error:#}"))),
+        };
+        let seconds = start.elapsed().as_secs_f64();
+        self.tell(&Event::ToolEnded { turn, id, name, is_error, content, seconds });
+        result
+    }
+
+    /// Answers a reply that was cut off; even a call that looks whole is not run.
+    fn cut_off(&self, calls: &[ToolCall]) -> Vec<Value> {
+        let told = format!(
+            "your reply was cut off at {} tokens; go on in smaller steps, and write long files in parts",
+            self.driver.settings.max_tokens
+        );
+        if calls.is_empty() {
+            return vec![text_block(&told)];
+        }
+        calls.iter().map(|call| not_run(&told).to_block(&call.id)).collect()
+    }
+
+    /// Sends the answer with the next turn, results first, and asks for a hand-over once the window is almost full.
+    fn say_next(&mut self, mut blocks: Vec<Value>, usage: &Usage) {
+        let window = self.driver.settings.window;
+        if !self.asked && window > 0 && usage.total() as f64 > window as f64 * WINDOW_ALMOST_FULL {
+            self.asked = true;
+            blocks.push(text_block(ASK_TO_HAND_OVER));
+        }
+        self.turn += 1;
+        self.say(blocks);
+    }
+
+    fn say(&mut self, content: Vec<Value>) {
+        self.tell(&Event::Sent { turn: self.turn, content: content.clone() });
+        self.conversation.say(content);
+    }
+
+    fn tell(&self, event: &Event) {
+        self.driver.sink.take(event);
+    }
+}
+
+fn of_failure(failure: Failure) -> Ending {
+    match failure {
+        Failure::Interrupted => Ending::Interrupted,
+        Failure::TooLong { message } => Ending::Cut(format!("the conversation is too long for the model: {message}")),
+        Failure::OutOfTime => Ending::Limit(failure.to_string()),
+        failure => Ending::Provider(failure),
+    }
+}
+
+fn not_run(reason: &str) -> ToolResult {
+    ToolResult::error(format!("not run: {reason}"))
+}
+
+/// Returns what the service says about a refusal.
+fn refusal(raw: &Value) -> String {
+    let details = &raw["stop_details"];
+    let text = |key: &str| details[key].as_str().filter(|text| !text.is_empty());
+    match (text("category"), text("explanation")) {
+        (Some(category), Some(explanation)) => format!("{category}: {explanation}"),
+        (Some(only), None) | (None, Some(only)) => only.to_owned(),
+        (None, None) => "no reason given".to_owned(),
+    }
+}

@@ -1,0 +1,49 @@
+//! The turns of one session: asks the model, runs the tools it calls, until something ends it.
+//!
+//! Decides what each stop reason and each interrupt means for the conversation. What a tool does, how a request
+//! reaches the service and what follows from the session's end is decided elsewhere.
+
+mod api;
+mod conversation;
+mod ending;
+#[cfg(test)]
+mod tests;
+
+use std::time::Instant;
+
+use crate::event::Event;
+use crate::message::Usage;
+
+pub use api::Driver;
+pub use api::drive;
+pub use ending::Ending;
+
+/// What a session may still use; asked before each request.
+pub trait Meter {
+    /// Says which limit is reached.
+    fn exhausted(&mut self) -> Option<String>;
+    /// Counts a request.
+    fn turn(&mut self);
+    /// Counts a reply's tokens and returns their cost in USD, when the price is known.
+    fn spend(&mut self, usage: &Usage) -> Option<f64>;
+    /// Returns what has been used so far.
+    fn spent(&self) -> Event;
+}
+
+/// How the model is asked.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub model: String,
+    pub max_tokens: u32,
+    /// Tokens the model's window holds; close to it the agent is asked to hand over. 0: never.
+    pub window: u64,
+    /// No request is tried again after this moment.
+    pub deadline: Option<Instant>,
+}
+
+/// What the conversation starts with.
+#[derive(Clone, Debug)]
+pub struct Opening {
+    pub system: String,
+    pub first: String,
+}

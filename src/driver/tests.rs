@@ -1,0 +1,354 @@
+use std::cell::RefCell;
+use std::fs;
+use std::time::Duration;
+
+use serde_json::Value;
+use serde_json::json;
+
+use super::*;
+use crate::event::Sink;
+use crate::message::ToolCall;
+use crate::provider;
+use crate::provider::Client;
+use crate::provider::Failure;
+use crate::provider::Script;
+use crate::provider::Server;
+use crate::tools::HandOver;
+use crate::tools::bench::Bench;
+
+/// Keeps the events, and does something when one is seen.
+#[derive(Default)]
+struct Record<'a> {
+    events: RefCell<Vec<Value>>,
+    on_event: Option<Box<dyn Fn(&Event) + 'a>>,
+}
+
+impl Sink for Record<'_> {
+    fn take(&self, event: &Event) {
+        self.events.borrow_mut().push(serde_json::to_value(event).unwrap());
+        if let Some(on_event) = &self.on_event {
+            on_event(event);
+        }
+    }
+}
+
+/// Allows a number of turns.
+struct Turns(u32, u64);
+
+impl Meter for Turns {
+    fn exhausted(&mut self) -> Option<String> {
+        (self.0 == 0).then(|| "the turns are used up".to_owned())
+    }
+
+    fn turn(&mut self) {
+        self.0 -= 1;
+    }
+
+    fn spend(&mut self, usage: &Usage) -> Option<f64> {
+        self.1 += usage.total();
+        Some(0.5)
+    }
+
+    fn spent(&self) -> Event {
+        Event::Spent { tokens: self.1, cost: None, nearest: "turns".to_owned() }
+    }
+}
+
+/// What a session left.
+struct Played {
+    ending: anyhow::Result<Ending>,
+    requests: Vec<Value>,
+    rejected: Vec<String>,
+    events: Vec<Value>,
+}
+
+impl Played {
+    fn ending(&self) -> &Ending {
+        self.ending.as_ref().unwrap()
+    }
+
+    fn of(&self, kind: &str) -> Vec<&Value> {
+        self.events.iter().filter(|event| event["type"] == kind).collect()
+    }
+
+    /// Returns the blocks of the newest message of ours in the newest request, without cache marks.
+    fn last_answer(&self) -> Vec<Value> {
+        let messages = self.requests.last().unwrap()["messages"].as_array().unwrap();
+        let mut blocks = messages.last().unwrap()["content"].as_array().unwrap().clone();
+        blocks.iter_mut().for_each(|block| drop(block.as_object_mut().unwrap().shift_remove("cache_control")));
+        blocks
+    }
+}
+
+struct Play<'a> {
+    turns: u32,
+    window: u64,
+    on_event: Option<Box<dyn Fn(&Event) + 'a>>,
+}
+
+impl Default for Play<'_> {
+    fn default() -> Self {
+        Self { turns: 20, window: 0, on_event: None }
+    }
+}
+
+/// Plays one session of the replies, written as in a script.
+fn play(bench: &mut Bench, replies: &str, how: Play) -> Played {
+    let script = Script::parse(&format!("[[session]]\nreply = [\n{replies}\n]\n"), "test").unwrap();
+    let server = Server::start(script).unwrap();
+    let service = provider::Settings {
+        base_url: server.base_url(),
+        outage_budget: Duration::from_millis(300),
+        first_wait: Duration::from_millis(1),
+        ..provider::Settings::default()
+    };
+    let client = Client::new(service).unwrap();
+    let settings = Settings { model: "scripted".to_owned(), max_tokens: 1000, window: how.window, deadline: None };
+    let record = Record { on_event: how.on_event, ..Record::default() };
+    let interrupt = bench.interrupt.clone();
+    let driver = Driver { client: &client, settings: &settings, sink: &record, interrupt: &interrupt };
+    let opening = Opening { system: "the rules".to_owned(), first: "the task".to_owned() };
+    let ending = drive(&driver, &mut bench.toolbox(), &opening, &mut Turns(how.turns, 0));
+    let events = record.events.take();
+    Played { ending, requests: server.requests(), rejected: server.rejected(), events }
+}
+
+const BASH: &str = r#"{ tools = [{ name = "bash", input = { command = "echo hello" } }] },"#;
+/// Twice: an initializer that leaves nothing is asked whether it means it.
+const HAND_OVER: &str = r#"
+    { tools = [{ name = "hand_over", input = { done = "half" } }] },
+    { tools = [{ name = "hand_over", input = { done = "half", next = "the rest" } }] },"#;
+
+#[test]
+fn a_session_runs_from_the_first_message_to_the_hand_over() {
+    let mut bench = Bench::new();
+    let played = play(&mut bench, &format!("{BASH}{HAND_OVER}"), Play::default());
+
+    let words = HandOver { done: "half".to_owned(), next: "the rest".to_owned(), ..HandOver::default() };
+    assert_eq!(*played.ending(), Ending::HandedOver(words));
+    assert_eq!(played.rejected, Vec::<String>::new());
+    assert_eq!(played.requests.len(), 3);
+    let results = &played.requests[1]["messages"][2]["content"];
+    assert_eq!(results[0]["content"], "hello\n[exit code 0]");
+    assert_eq!(played.requests[0]["system"][0]["text"], "the rules");
+    assert_eq!(played.requests[0]["tools"][1]["type"], "bash_20250124");
+}
+
+#[test]
+fn the_conversation_can_be_rebuilt_from_the_events() {
+    let mut bench = Bench::new();
+    let played = play(&mut bench, &format!("{BASH}{BASH}{HAND_OVER}"), Play::default());
+
+    let mut messages = Vec::new();
+    for event in &played.events {
+        match event["type"].as_str().unwrap() {
+            "sent" if event["turn"] != 0 => messages.push(json!({"role": "user", "content": event["content"]})),
+            "replied" => messages.push(json!({"role": "assistant", "content": event["message"]["content"]})),
+            _ => {}
+        }
+    }
+    // The newest request holds all but the reply to it and our answer to that.
+    let mut sent = played.requests.last().unwrap()["messages"].clone();
+    for message in sent.as_array_mut().unwrap() {
+        for block in message["content"].as_array_mut().unwrap() {
+            block.as_object_mut().unwrap().shift_remove("cache_control");
+        }
+    }
+    assert_eq!(json!(messages[..messages.len() - 2]), sent);
+    assert_eq!(played.events[0]["content"][0]["text"], "the rules");
+    assert_eq!(played.of("tool_ended").len(), 4);
+    assert_eq!(played.of("replied")[0]["cost"], 0.5);
+    assert_eq!(played.of("spent").len(), 4);
+}
+
+#[test]
+fn several_calls_are_run_in_order_and_answered_in_one_message() {
+    let mut bench = Bench::new();
+    let two = r#"{ text = "both", tools = [
+        { name = "bash", input = { command = "echo one > f; exit 3" } },
+        { name = "nonsense", input = { } },
+        { name = "str_replace_based_edit_tool", input = { command = "view", path = "f" } },
+    ] },"#;
+    let played = play(&mut bench, &format!("{two}{{ text = \"bye\" }}"), Play::default());
+
+    assert_eq!(*played.ending(), Ending::Stopped);
+    let answer = played.last_answer();
+    let contents: Vec<&str> = answer.iter().map(|block| block["content"].as_str().unwrap()).collect();
+    assert_eq!((contents[0], contents[2]), ("[exit code 3]", "     1\tone\n"));
+    assert_eq!(answer[1]["is_error"], true);
+    assert_eq!(played.rejected, Vec::<String>::new());
+}
+
+#[test]
+fn a_hand_over_beside_other_calls_ends_the_session_after_all_ran() {
+    let mut bench = Bench::new();
+    bench.call("hand_over", json!({"done": "x"}));
+    let both = r#"
+    { tools = [{ name = "hand_over", input = { done = "x" } }] },
+    { tools = [
+        { name = "hand_over", input = { done = "x" } },
+        { name = "bash", input = { command = "touch after" } },
+    ] },"#;
+    let played = play(&mut bench, both, Play::default());
+
+    assert!(matches!(played.ending(), Ending::HandedOver(_)));
+    assert!(bench.root().join("after").exists());
+    assert_eq!(played.of("sent").last().unwrap()["content"].as_array().unwrap().len(), 2);
+}
+
+#[test]
+fn a_limit_is_asked_before_each_request() {
+    let mut bench = Bench::new();
+    let played = play(&mut bench, &format!("{BASH}{BASH}{BASH}"), Play { turns: 2, ..Play::default() });
+    assert_eq!(*played.ending(), Ending::Limit("the turns are used up".to_owned()));
+    assert_eq!((played.requests.len(), played.of("tool_ended").len()), (2, 2));
+}
+
+#[test]
+fn a_reply_that_is_cut_off_runs_no_call_and_is_told_once() {
+    let cut = r#"{ text = "long", stop_reason = "max_tokens", tools = [{ name = "bash", input = { command = "touch cut" } }] },"#;
+    let mut bench = Bench::new();
+    let played = play(&mut bench, &format!("{cut}{BASH}{cut}{cut}"), Play::default());
+
+    assert!(!bench.root().join("cut").exists());
+    let told = &played.requests[1]["messages"][2]["content"][0];
+    assert!(told["content"].as_str().unwrap().starts_with("not run: your reply was cut off at 1000 tokens"), "{told}");
+    assert!(matches!(played.ending(), Ending::Cut(reason) if reason.starts_with("two replies in a row were cut off")));
+    assert_eq!((played.requests.len(), played.rejected.len()), (4, 0));
+}
+
+#[test]
+fn a_cut_text_is_told_in_a_message_of_its_own() {
+    let mut bench = Bench::new();
+    let played =
+        play(&mut bench, "{ text = \"long\", stop_reason = \"max_tokens\" }, { text = \"bye\" }", Play::default());
+    assert_eq!(*played.ending(), Ending::Stopped);
+    assert!(played.last_answer()[0]["text"].as_str().unwrap().starts_with("your reply was cut off"));
+}
+
+#[test]
+fn every_other_stop_reason_has_its_ending() {
+    for (reason, ending) in [
+        ("refusal", Ending::Refused("no reason given".to_owned())),
+        (
+            "model_context_window_exceeded",
+            Ending::Cut("the reply was cut off at the end of the model's window".to_owned()),
+        ),
+        ("novelty", Ending::Cut("the model stopped for an unknown reason `novelty`".to_owned())),
+        ("stop_sequence", Ending::Stopped),
+        ("end_turn", Ending::Stopped),
+        ("tool_use", Ending::Cut("the model stopped to use a tool and called none".to_owned())),
+    ] {
+        let played =
+            play(&mut Bench::new(), &format!("{{ text = \"x\", stop_reason = \"{reason}\" }}"), Play::default());
+        assert_eq!(*played.ending(), ending);
+        assert_eq!(played.requests.len(), 1);
+    }
+}
+
+#[test]
+fn a_pause_is_sent_back_as_it_came() {
+    let mut bench = Bench::new();
+    let played =
+        play(&mut bench, "{ text = \"so far\", stop_reason = \"pause_turn\" }, { text = \"bye\" }", Play::default());
+    assert_eq!(*played.ending(), Ending::Stopped);
+    let messages = played.requests[1]["messages"].as_array().unwrap();
+    assert_eq!((messages.len(), &messages[1]["content"][0]["text"]), (2, &json!("so far")));
+}
+
+#[test]
+fn an_interrupt_ends_the_running_tool_and_leaves_the_rest_unrun() {
+    let mut bench = Bench::new();
+    let interrupt = bench.interrupt.clone();
+    let on_event = move |event: &Event| {
+        if matches!(event, Event::ToolStarted { .. }) {
+            interrupt.request();
+        }
+    };
+    let two = r#"{ tools = [
+        { name = "bash", input = { command = "touch begun; sleep 300" } },
+        { name = "bash", input = { command = "touch second" } },
+    ] },"#;
+    let played = play(&mut bench, two, Play { on_event: Some(Box::new(on_event)), ..Play::default() });
+
+    assert_eq!(*played.ending(), Ending::Interrupted);
+    let answer = played.of("sent").last().unwrap()["content"].clone();
+    assert_eq!(answer[0]["content"], "[interrupted]");
+    assert_eq!(answer[1]["content"], "not run: the session was interrupted before this call");
+    assert!(!bench.root().join("second").exists());
+}
+
+#[test]
+fn an_interrupt_before_the_first_request_sends_none() {
+    let mut bench = Bench::new();
+    bench.interrupt.request();
+    let played = play(&mut bench, BASH, Play::default());
+    assert_eq!((played.ending(), played.requests.len()), (&Ending::Interrupted, 0));
+}
+
+#[test]
+fn a_vanished_project_ends_the_session_with_its_own_reason() {
+    // D13 of the reports: the work directory was removed and the run still listed as running.
+    for command in ["rm -rf \"$PWD\"", "mv \"$PWD\" \"$PWD.away\"", "mv \"$PWD\" \"$PWD.away\"; mkdir \"$PWD\""] {
+        let mut bench = Bench::new();
+        let remove = format!("{{ tools = [{{ name = \"bash\", input = {{ command = '{command}' }} }}] }},");
+        let played = play(&mut bench, &format!("{remove}{BASH}"), Play::default());
+        assert_eq!((played.ending(), played.requests.len()), (&Ending::Vanished, 1));
+        assert!(!bench.root().join(".git").exists());
+        assert_eq!(played.ending().to_string(), "the project's folder is gone");
+    }
+}
+
+#[test]
+fn a_provider_that_refuses_or_stays_away_is_an_ending() {
+    let refused = play(&mut Bench::new(), "{ status = 401 }", Play::default());
+    assert!(matches!(refused.ending(), Ending::Provider(Failure::Refused { .. })), "{:?}", refused.ending());
+    let away = "{ status = 529 },".repeat(200);
+    let away = play(&mut Bench::new(), &away, Play::default());
+    assert!(matches!(away.ending(), Ending::Provider(Failure::Unavailable { .. })), "{:?}", away.ending());
+    assert!(!away.of("retrying").is_empty());
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_cut() {
+    let long = "{ status = 413, error = { type = \"request_too_large\", message = \"too large\" } }";
+    let played = play(&mut Bench::new(), long, Play::default());
+    assert!(matches!(played.ending(), Ending::Cut(reason) if reason.contains("too long")), "{:?}", played.ending());
+}
+
+#[test]
+fn close_to_the_window_the_agent_is_asked_once_to_hand_over() {
+    let large = r#"{ tools = [{ name = "bash", input = { command = "true" } }], usage = { input_tokens = 900, output_tokens = 1 } },"#;
+    let played =
+        play(&mut Bench::new(), &format!("{large}{large}{HAND_OVER}"), Play { window: 1000, ..Play::default() });
+    let asked =
+        |request: usize, message: usize| played.requests[request]["messages"][message]["content"][1]["text"].clone();
+    assert!(asked(1, 2).as_str().unwrap().contains("call `hand_over` now"));
+    assert_eq!(asked(2, 4), Value::Null);
+    assert_eq!(played.rejected, Vec::<String>::new());
+}
+
+#[test]
+fn the_same_id_twice_is_one_call() {
+    let twice = json!({"content": [
+        {"type": "tool_use", "id": "a", "name": "bash", "input": {"command": "one"}},
+        {"type": "tool_use", "id": "b", "name": "bash", "input": {}},
+        {"type": "tool_use", "id": "a", "name": "bash", "input": {"command": "two"}},
+    ]});
+    let reply =
+        crate::message::Reply { raw: twice, stop_reason: crate::message::StopReason::ToolUse, usage: Usage::default() };
+    let ids: Vec<ToolCall> = super::conversation::calls(&reply);
+    assert_eq!(ids.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
+    assert_eq!(ids[0].input, json!({"command": "one"}));
+}
+
+#[test]
+fn a_tool_that_cannot_go_on_is_an_error_of_ours() {
+    let mut bench = Bench::new();
+    fs::remove_dir_all(bench.root().join(".git")).unwrap();
+    let call =
+        r#"{ tools = [{ name = "memory", input = { command = "create", path = "/memories/a", file_text = "x" } }] },"#;
+    let played = play(&mut bench, call, Play::default());
+    assert!(played.ending.is_err());
+    assert_eq!(played.of("tool_ended").last().unwrap()["is_error"], true);
+}

@@ -1,0 +1,392 @@
+//! The `bash` tool: each call a fresh process, the working directory kept, the output bounded.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context;
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::message::ToolResult;
+use crate::process::Command;
+use crate::process::Exit;
+use crate::process::Finished;
+use crate::process::Leftovers;
+use crate::sandbox::Plain;
+use crate::tools::clip;
+use crate::tools::input::Input;
+use crate::tools::input::ToolError;
+use crate::tools::input::tell;
+
+/// Characters of a result left for what is told beside the output: exit, directory, findings in memory.
+const ROOM_FOR_NOTES: usize = 4_000;
+/// Bytes kept at each end of an output for its file: practically every output whole, and no way to fill the disk.
+const KEEP: usize = 4 * 1024 * 1024;
+
+/// Limits of the agent's commands.
+#[derive(Clone, Debug)]
+pub struct Limits {
+    /// How long a command may take.
+    pub usual: Duration,
+    /// How long it may take when it asks for more.
+    pub most: Duration,
+    /// Time between TERM and KILL.
+    pub grace: Duration,
+    /// Characters of a result.
+    pub shown: usize,
+}
+
+impl Default for Limits {
+    fn default() -> Self {
+        let seconds = Duration::from_secs;
+        Self { usual: seconds(120), most: seconds(600), grace: seconds(2), shown: 30_000 }
+    }
+}
+
+/// Runs the agent's commands.
+pub(super) struct Shell<'a> {
+    sandbox: &'a Plain,
+    program: &'static str,
+    root: PathBuf,
+    dir: PathBuf,
+    environment: BTreeMap<String, String>,
+    limits: Limits,
+    artifacts: PathBuf,
+    /// Holds the file into which each command tells its last directory.
+    told: TempDir,
+}
+
+impl<'a> Shell<'a> {
+    /// Opens a shell that starts at `root` and keeps large outputs below `artifacts`.
+    pub(super) fn new(
+        sandbox: &'a Plain,
+        root: &Path,
+        environment: BTreeMap<String, String>,
+        limits: Limits,
+        artifacts: &Path,
+    ) -> anyhow::Result<Self> {
+        let told = tempfile::tempdir().context("could not make a temporary folder for the shell")?;
+        let program = if has_bash(&environment) { "bash" } else { "sh" };
+        let (root, artifacts) = (root.to_owned(), artifacts.to_owned());
+        Ok(Self { sandbox, program, dir: root.clone(), root, environment, limits, artifacts, told })
+    }
+
+    /// Answers one call.
+    pub(super) fn call(&mut self, input: &Value) -> Result<ToolResult, ToolError> {
+        let input = Input::new(input, &["command", "restart", "timeout"])?;
+        let command = input.text_if_given("command")?;
+        match (input.flag("restart")?, command) {
+            (true, None) => Ok(self.restart()),
+            (true, Some(_)) => {
+                Err(tell("`restart` and `command` are both given: send `restart` alone, then the command"))
+            }
+            (false, None) => Err(tell("`command` is missing: give it as a text, or `restart` as true")),
+            (false, Some(command)) => {
+                let limit = self.limit(input.number_if_given("timeout")?)?;
+                self.run(command, limit)
+            }
+        }
+    }
+
+    /// Ends everything that runs in the background and says how much that was.
+    pub(super) fn end_jobs(&mut self) -> usize {
+        self.sandbox.end()
+    }
+
+    fn restart(&mut self) -> ToolResult {
+        let ended = self.end_jobs();
+        self.dir.clone_from(&self.root);
+        ToolResult::text(format!(
+            "restarted: {}; the working directory is `{}`",
+            jobs_ended(ended),
+            self.root.display()
+        ))
+    }
+
+    fn limit(&self, asked: Option<f64>) -> Result<Duration, ToolError> {
+        let Some(seconds) = asked else { return Ok(self.limits.usual) };
+        let most = self.limits.most;
+        let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO);
+        if limit.is_zero() || limit > most {
+            return Err(tell(format!(
+                "`timeout` is {seconds}: it must be above 0 and at most {} seconds; start what takes longer with `&` and its output sent to a file",
+                most.as_secs()
+            )));
+        }
+        Ok(limit)
+    }
+
+    fn run(&mut self, text: &str, limit: Duration) -> Result<ToolResult, ToolError> {
+        if text.contains('\0') {
+            return Err(tell("`command` holds a NUL character: send it without"));
+        }
+        let mut notes = Vec::new();
+        self.leave_a_folder_that_is_gone(&mut notes);
+        let finished = self.sandbox.run(&self.command(text, limit));
+        notes.push(exit_told(&finished.exit, limit));
+        self.follow(&mut notes);
+        self.leave_a_folder_that_is_gone(&mut notes);
+        let output = self.output(&finished, &mut notes)?;
+        let is_error = !matches!(finished.exit, Exit::Code(_));
+        let joint = if output.is_empty() || output.ends_with('\n') { "" } else { "\n" };
+        let notes: Vec<String> = notes.iter().map(|note| format!("[{note}]")).collect();
+        Ok(ToolResult { content: Value::String(format!("{output}{joint}{}", notes.join("\n"))), is_error })
+    }
+
+    fn command(&self, text: &str, limit: Duration) -> Command {
+        // The trap tells the directory also after `exit`, and the shell's own builtin is meant, whatever the command
+        // defines or forbids. A command with a trap of its own stays where it was.
+        let told = self.told_file();
+        fs::remove_file(&told).ok();
+        let tell = format!("command pwd -P >| {} 2>/dev/null || :", quoted(&told.to_string_lossy()));
+        let text = format!("trap {} EXIT\n{text}", quoted(&tell));
+        let mut command = Command::new(self.program, &["-c", &text], &self.dir, self.environment.clone()).limit(limit);
+        command.grace = self.limits.grace;
+        command.keep = KEEP;
+        command.leftovers = Leftovers::Keep;
+        command
+    }
+
+    fn told_file(&self) -> PathBuf {
+        self.told.path().join("directory")
+    }
+
+    /// Takes over the directory the command ended in.
+    fn follow(&mut self, notes: &mut Vec<String>) {
+        let Ok(told) = fs::read_to_string(self.told_file()) else { return };
+        let dir = PathBuf::from(told.strip_suffix('\n').unwrap_or(&told));
+        if told.is_empty() {
+            notes.push(format!("the directory the command ended in is gone; back in `{}`", self.dir.display()));
+        }
+        if dir.is_absolute() && dir != self.dir {
+            notes.push(format!("working directory: {}", dir.display()));
+            self.dir = dir;
+        }
+    }
+
+    fn leave_a_folder_that_is_gone(&mut self, notes: &mut Vec<String>) {
+        if !self.dir.is_dir() && self.dir != self.root {
+            notes.push(format!("`{}` is gone; back in `{}`", self.dir.display(), self.root.display()));
+            self.dir.clone_from(&self.root);
+        }
+    }
+
+    fn output(&self, finished: &Finished, notes: &mut Vec<String>) -> Result<String, ToolError> {
+        let output = &finished.output;
+        let text = output.text();
+        if text.contains('\u{fffd}') && std::str::from_utf8(&output.kept()).is_err() {
+            notes.push("bytes that are not UTF-8 were replaced".to_owned());
+        }
+        let most = self.limits.shown.saturating_sub(ROOM_FOR_NOTES);
+        let Some(clipped) = clip::ends(&text, most) else { return Ok(text) };
+        let told = || format!("could not keep an output below `{}`", self.artifacts.display());
+        let path = output.save(&self.artifacts).with_context(told)?;
+        notes.push(format!(
+            "the output of {} bytes is in `{}`; read parts of it from there",
+            output.size,
+            path.display()
+        ));
+        Ok(clipped)
+    }
+}
+
+/// Says how many background jobs were ended.
+pub(super) fn jobs_ended(count: usize) -> String {
+    match count {
+        0 => "no background job was running".to_owned(),
+        1 => "1 background job was ended".to_owned(),
+        more => format!("{more} background jobs were ended"),
+    }
+}
+
+fn exit_told(exit: &Exit, limit: Duration) -> String {
+    match exit {
+        Exit::Code(code) => format!("exit code {code}"),
+        Exit::Signal(signal) => format!("ended by signal {signal}"),
+        Exit::TimedOut => format!(
+            "stopped after its limit of {} s; give `timeout` in seconds if it needs more, or start it with `&` and its output sent to a file",
+            limit.as_secs_f64()
+        ),
+        Exit::Interrupted => "interrupted".to_owned(),
+        Exit::NotStarted(reason) => format!("not started: {reason}"),
+    }
+}
+
+fn has_bash(environment: &BTreeMap<String, String>) -> bool {
+    let path = environment.get("PATH").map(String::as_str).unwrap_or_default();
+    path.split(':').any(|folder| Path::new(folder).join("bash").is_file())
+}
+
+/// Spells a text as one word of the shell.
+pub(super) fn quoted(text: &str) -> String {
+    format!("'{}'", text.replace('\'', r"'\''"))
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::process;
+    use crate::process::Interrupt;
+
+    use super::*;
+
+    struct Place {
+        folder: TempDir,
+        sandbox: Plain,
+    }
+
+    impl Place {
+        fn new() -> Self {
+            Self { folder: tempfile::tempdir().unwrap(), sandbox: Plain::new(Interrupt::new()) }
+        }
+
+        fn root(&self) -> PathBuf {
+            self.folder.path().canonicalize().unwrap().join("project")
+        }
+
+        fn shell(&self) -> Shell<'_> {
+            let environment = BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
+            fs::create_dir_all(self.root()).unwrap();
+            let limits = Limits { grace: Duration::from_millis(200), ..Limits::default() };
+            Shell::new(&self.sandbox, &self.root(), environment, limits, &self.folder.path().join("artifacts")).unwrap()
+        }
+    }
+
+    fn run(shell: &mut Shell, command: &str) -> String {
+        shell.call(&json!({"command": command})).unwrap().as_text()
+    }
+
+    fn told(shell: &mut Shell, input: &Value) -> String {
+        match shell.call(input) {
+            Err(ToolError::TellModel(text)) => text,
+            other => panic!("{other:?}"),
+        }
+    }
+
+    #[test]
+    fn the_output_comes_with_the_exit_code() {
+        let place = Place::new();
+        let mut shell = place.shell();
+        assert_eq!(run(&mut shell, "echo out; echo err >&2; (exit 3)"), "out\nerr\n[exit code 3]");
+        assert_eq!(run(&mut shell, "printf x"), "x\n[exit code 0]");
+        assert_eq!(run(&mut shell, "cat"), "[exit code 0]");
+    }
+
+    #[test]
+    fn each_call_is_a_fresh_process_in_the_kept_directory() {
+        let place = Place::new();
+        let mut shell = place.shell();
+        run(&mut shell, "mkdir -p 'a b/c'; X=1; cd 'a b'");
+        assert_eq!(
+            run(&mut shell, "echo \"${X-unset}\"; pwd"),
+            format!("unset\n{}/a b\n[exit code 0]", place.root().display())
+        );
+    }
+
+    #[test]
+    fn the_directory_is_kept_however_the_command_ends() {
+        let place = Place::new();
+        for program in ["bash", "sh"] {
+            let mut shell = place.shell();
+            shell.program = program;
+            for ending in
+                ["exit 3", "set -eu; false", "set -C; pwd() { echo /; }", "exec 2>&1 >/dev/null", "cat <<'X'\n'\nX"]
+            {
+                shell.restart();
+                run(&mut shell, "mkdir -p sub");
+                let result = run(&mut shell, &format!("cd sub; {ending}"));
+                assert!(
+                    result.ends_with(&format!("[working directory: {}/sub]", place.root().display())),
+                    "{program} {ending}: {result}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn a_command_that_does_not_parse_says_so_and_moves_nothing() {
+        let place = Place::new();
+        let mut shell = place.shell();
+        let result = run(&mut shell, "if true; then");
+        assert!(result.contains("yntax error") && result.ends_with("[exit code 2]"), "{result}");
+        assert_eq!(run(&mut shell, "pwd"), format!("{}\n[exit code 0]", place.root().display()));
+    }
+
+    #[test]
+    fn a_deleted_directory_leads_back_to_the_project() {
+        let place = Place::new();
+        let mut shell = place.shell();
+        let result = run(&mut shell, "mkdir d; cd d; rmdir ../d");
+        let root = place.root().display().to_string();
+        assert_eq!(result, format!("[exit code 0]\n[the directory the command ended in is gone; back in `{root}`]"));
+        run(&mut shell, "mkdir d; cd d");
+        fs::remove_dir(place.root().join("d")).unwrap();
+        assert_eq!(run(&mut shell, "pwd"), format!("{root}\n[`{root}/d` is gone; back in `{root}`]\n[exit code 0]"));
+    }
+
+    #[test]
+    fn a_background_job_lives_until_restart() {
+        let place = Place::new();
+        let mut shell = place.shell();
+        let result = run(&mut shell, "sleep 300 & echo $$; mkdir d; cd d");
+        let group = result.lines().next().unwrap().parse().unwrap();
+        assert!(process::group_lives(group));
+        let restarted = shell.call(&json!({"restart": true})).unwrap().as_text();
+        assert_eq!(
+            restarted,
+            format!("restarted: 1 background job was ended; the working directory is `{}`", place.root().display())
+        );
+        assert!(!process::group_lives(group));
+        assert!(run(&mut shell, "pwd").starts_with(&format!("{}\n", place.root().display())));
+    }
+
+    #[test]
+    fn a_command_over_its_limit_is_stopped_and_told_the_way_out() {
+        let place = Place::new();
+        let mut shell = place.shell();
+        let result = shell.call(&json!({"command": "echo begun; sleep 300", "timeout": 0.3})).unwrap();
+        assert!(result.is_error);
+        assert!(result.as_text().starts_with("begun\n[stopped after its limit of 0.3 s; give `timeout`"), "{result:?}");
+    }
+
+    #[test]
+    fn a_large_output_shows_its_ends_and_where_the_rest_is() {
+        let place = Place::new();
+        let mut shell = place.shell();
+        let result =
+            run(&mut shell, "echo head; i=0; while [ $i -lt 5000 ]; do echo \"line $i\"; i=$((i+1)); done; echo tail");
+        assert!(result.chars().count() <= 30_000);
+        assert!(result.starts_with("head\nline 0\n") && result.contains("line 4999\ntail\n[exit code 0]"), "{result}");
+        let path = result.rsplit('`').nth(1).unwrap();
+        let whole = fs::read_to_string(path).unwrap();
+        assert_eq!(whole.lines().count(), 5002);
+        assert!(result.contains(&format!("the output of {} bytes is in `", whole.len())));
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_are_told() {
+        let place = Place::new();
+        assert_eq!(
+            run(&mut place.shell(), r"printf '\377'"),
+            "\u{fffd}\n[exit code 0]\n[bytes that are not UTF-8 were replaced]"
+        );
+    }
+
+    #[test]
+    fn a_bad_input_is_told_with_its_field() {
+        let place = Place::new();
+        let mut shell = place.shell();
+        assert_eq!(told(&mut shell, &json!({})), "`command` is missing: give it as a text, or `restart` as true");
+        let late = told(&mut shell, &json!({"command": "true", "timeout": 120_000}));
+        assert!(late.starts_with("`timeout` is 120000: it must be above 0 and at most 600 seconds"), "{late}");
+        for bad in [json!(0), json!(-1), json!(1e300)] {
+            told(&mut shell, &json!({"command": "true", "timeout": bad}));
+        }
+        assert!(told(&mut shell, &json!({"command": "a\u{0}b"})).contains("NUL"));
+        assert!(told(&mut shell, &json!({"command": "true", "restart": true})).contains("both given"));
+    }
+}

@@ -1,0 +1,109 @@
+//! A project with a memory, and the tools on it, for the tests of this part and of the driver.
+
+use std::collections::BTreeMap;
+use std::fs;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use serde_json::Value;
+use tempfile::TempDir;
+
+use crate::clock::Clock;
+use crate::memory::Author;
+use crate::memory::Caps;
+use crate::memory::Change;
+use crate::memory::Filter;
+use crate::memory::Origin;
+use crate::memory::Place;
+use crate::memory::Policy;
+use crate::memory::Store;
+use crate::message::ToolCall;
+use crate::message::ToolResult;
+use crate::process::Interrupt;
+use crate::sandbox::Plain;
+use crate::tools::Kind;
+use crate::tools::Limits;
+use crate::tools::Toolbox;
+use crate::tools::Workplace;
+
+pub(crate) struct Bench {
+    pub(crate) folder: TempDir,
+    pub(crate) interrupt: Interrupt,
+    sandbox: Plain,
+    memory: Store,
+}
+
+impl Bench {
+    pub(crate) fn new() -> Self {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().canonicalize().unwrap().join("project");
+        fs::create_dir_all(root.join(".git")).unwrap();
+        let place = Place::in_project(&root, &root.join(".git"));
+        fs::create_dir_all(&place.state).unwrap();
+        let mut memory = Store::create(&place, Policy::Project, Caps::default(), Clock::system()).unwrap();
+        let seed = |path: &str, text: &str| Change { path: path.to_owned(), bytes: Some(text.into()) };
+        let seeds =
+            [seed("features.json", "{\"version\": 1, \"features\": []}\n"), seed("progress.md", "# Progress\n")];
+        memory.write("init: seeds", &seeds, &Origin::of(Author::Longhaul)).unwrap();
+        let interrupt = Interrupt::new();
+        Self { folder, sandbox: Plain::new(interrupt.clone()), interrupt, memory }
+    }
+
+    pub(crate) fn root(&self) -> PathBuf {
+        self.folder.path().canonicalize().unwrap().join("project")
+    }
+
+    pub(crate) fn file(&self, path: &str, text: &str) {
+        fs::write(self.root().join(path), text).unwrap();
+    }
+
+    pub(crate) fn memory(&self, path: &str) -> Option<String> {
+        self.memory.read(path).unwrap().map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    /// Returns author and subject of the newest commits of memory, newest first.
+    pub(crate) fn log(&self, count: usize) -> Vec<String> {
+        let entries = self.memory.history(&Filter::default()).unwrap();
+        entries.iter().take(count).map(|entry| format!("{}: {}", entry.author, entry.subject)).collect()
+    }
+
+    /// Returns the tools of an initializer session.
+    pub(crate) fn toolbox(&mut self) -> Toolbox<'_> {
+        let init_text = |path: &str, starts: &str, ready: &str| Ok(format!("{path}\n{starts}\n{ready}\n"));
+        self.toolbox_of(Kind::Initializer { init_text })
+    }
+
+    fn toolbox_of<'a>(&'a mut self, kind: Kind<'a>) -> Toolbox<'a> {
+        let (root, outside) = (self.root(), self.folder.path().to_owned());
+        let origin = Origin { session: Some(3), ..Origin::of(Author::Longhaul) };
+        let place = Workplace {
+            root,
+            memory: &mut self.memory,
+            sandbox: &self.sandbox,
+            origin,
+            environment: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
+            artifacts: outside.join("artifacts"),
+            findings: outside.join("findings"),
+            limits: Limits { grace: Duration::from_millis(200), ..Limits::default() },
+            head_tree: String::new(),
+            init_script: None,
+        };
+        Toolbox::new(place, kind).unwrap()
+    }
+
+    /// Runs one call with fresh tools.
+    pub(crate) fn call(&mut self, name: &str, input: Value) -> ToolResult {
+        self.toolbox().call(&call(name, input), 1).unwrap()
+    }
+
+    /// Runs one call and returns what it told the model as an error.
+    pub(crate) fn refused(&mut self, name: &str, input: Value) -> String {
+        let result = self.call(name, input);
+        assert!(result.is_error, "{result:?}");
+        result.as_text()
+    }
+}
+
+pub(crate) fn call(name: &str, input: Value) -> ToolCall {
+    ToolCall { id: "toolu_1".to_owned(), name: name.to_owned(), input }
+}

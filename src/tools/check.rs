@@ -1,0 +1,57 @@
+//! The `check` tool: runs this feature's check the way the gate does, and marks nothing.
+
+use serde_json::Value;
+
+use crate::checklist::Feature;
+use crate::gate::Gate;
+use crate::gate::Trial;
+use crate::message::ToolResult;
+use crate::tools::bash::Shell;
+use crate::tools::bash::jobs_ended;
+use crate::tools::clip;
+use crate::tools::input::Input;
+use crate::tools::input::ToolError;
+use crate::tools::input::tell;
+
+/// Characters of the check's output that are shown.
+const SHOWN: usize = 20_000;
+
+/// Answers one call. What still runs in the background ends first, since the gate will not find it either.
+/// `pinned` returns the bytes of a pinned file, to show what differs.
+pub(super) fn call(
+    gate: &Gate,
+    feature: &Feature,
+    shell: &mut Shell,
+    pinned: &dyn Fn(&str) -> Option<Vec<u8>>,
+    input: &Value,
+) -> Result<ToolResult, ToolError> {
+    Input::new(input, &[])?;
+    let check =
+        feature.check.as_ref().ok_or_else(|| tell(format!("`{}` has no check: hand over and say so", feature.id)))?;
+    let ended = shell.end_jobs();
+    let trial = gate.try_out(check, pinned)?;
+    let mut text = told(&trial);
+    if ended > 0 {
+        text.push_str(&format!("[{} first, as the gate does; `setup` starts servers again]\n", jobs_ended(ended)));
+    }
+    Ok(ToolResult::text(text))
+}
+
+fn told(trial: &Trial) -> String {
+    let mut text = format!("{}\n", trial.sentence());
+    // The sentence holds the first line.
+    for line in trial.detail().lines().skip(1) {
+        text.push_str(&format!("{line}\n"));
+    }
+    let output = trial.output().map(|output| output.text()).unwrap_or_default();
+    if !output.is_empty() {
+        let shown = clip::ends(&output, SHOWN);
+        let cut = shown.is_some();
+        text.push_str(&format!("its output:\n{}\n", shown.unwrap_or(output).trim_end_matches('\n')));
+        if let (true, Some(path)) = (cut, trial.output_path()) {
+            text.push_str(&format!("[more of the output is in `{}`]\n", path.display()));
+        }
+    }
+    text.push_str("[this run marks nothing; the check runs again after you hand over, on what is committed then]\n");
+    text
+}
