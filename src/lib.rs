@@ -37,6 +37,7 @@
 //! - a rule about when a feature is proven: `gate/`
 //! - a setting: `config/default.toml`, and the settings struct of the part that reads it
 
+pub mod checklist;
 pub mod cli;
 pub mod clock;
 pub mod config;

@@ -273,6 +273,26 @@ impl Verdict {
 }
 
 #[cfg(test)]
+impl Verdict {
+    /// Makes a verdict without running anything, for tests of what follows from one.
+    pub(crate) fn example(feature: &str, check: &crate::gate::Check, finding: Finding, tree: &str) -> Self {
+        let circumstances = Circumstances {
+            feature: feature.to_owned(),
+            check: check.digest(),
+            approved_by: check.approved_by.clone(),
+            commit: format!("commit of {tree}"),
+            tree: tree.to_owned(),
+            level: "plain".to_owned(),
+            checkout: "in-place",
+            session: 7,
+            at: "2026-11-29T14:03:00Z".to_owned(),
+            red: None,
+        };
+        Self::new(Trial::refused(finding, ""), circumstances)
+    }
+}
+
+#[cfg(test)]
 mod tests {
     use super::*;
 

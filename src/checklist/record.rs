@@ -1,0 +1,301 @@
+//! What verdicts and people change in a feature. Each function changes one feature and nothing else.
+
+use crate::checklist::file::Checklist;
+use crate::gate::Finding;
+use crate::gate::Verdict;
+use anyhow::Result;
+use anyhow::bail;
+use serde_json::Map;
+use serde_json::Value;
+use serde_json::json;
+use std::collections::BTreeMap;
+
+impl Checklist {
+    /// Keeps what the files of the check were at approval.
+    pub fn pin(&mut self, id: &str, pins: &BTreeMap<String, Option<String>>) -> Result<()> {
+        if self.find(id)?.check.is_none() {
+            bail!("the feature `{id}` has no check to pin");
+        }
+        self.change(id, |fields| match fields.get_mut("check") {
+            Some(Value::Object(check)) => set(check, "pins", json!(pins)),
+            Some(run @ Value::String(_)) => *run = json!({"run": run, "pins": pins}),
+            _ => {}
+        })
+    }
+
+    /// Keeps what the check found when it was approved.
+    pub fn set_baseline(&mut self, id: &str, verdict: &Verdict) -> Result<()> {
+        self.expect_own(id, verdict)?;
+        if !verdict.finding().is_red() && !verdict.finding().is_green() {
+            bail!("the check of `{id}` did not run, so there is nothing to stand on: {}", verdict.trial().sentence());
+        }
+        self.change(id, |fields| set(fields, "baseline", verdict.to_baseline()))
+    }
+
+    /// Marks a feature as done.
+    ///
+    /// # Errors
+    /// When the verdict is not a proof, or is about another feature or another check.
+    pub fn prove(&mut self, id: &str, verdict: &Verdict) -> Result<()> {
+        self.expect_own(id, verdict)?;
+        if !verdict.proves() {
+            bail!("the verdict on `{id}` proves nothing: {}", verdict.trial().sentence());
+        }
+        self.change(id, |fields| {
+            set(fields, "passes", json!(true));
+            set(fields, "evidence", verdict.to_evidence());
+            clear(fields, &["checked", "last_verdict", "blocked", "regressed"]);
+        })
+    }
+
+    /// Keeps that a feature already done passed again.
+    pub fn rechecked(&mut self, id: &str, verdict: &Verdict) -> Result<()> {
+        self.expect_own(id, verdict)?;
+        if !verdict.finding().is_green() {
+            bail!("the check of `{id}` did not pass again: {}", verdict.trial().sentence());
+        }
+        let checked = json!({"commit": verdict.commit(), "tree": verdict.tree(), "at": verdict.at()});
+        self.change(id, |fields| set(fields, "checked", checked))
+    }
+
+    /// Takes a pass back; the evidence is kept as `regressed`.
+    ///
+    /// # Errors
+    /// When the verdict does not say that the check fails.
+    pub fn regress(&mut self, id: &str, verdict: &Verdict) -> Result<()> {
+        self.expect_own(id, verdict)?;
+        let silent = matches!(verdict.finding(), Finding::Interrupted | Finding::NotCommitted);
+        if silent || verdict.finding().is_green() {
+            bail!("the verdict on `{id}` is no failure: {}", verdict.trial().sentence());
+        }
+        let Some(evidence) = self.find(id)?.evidence.clone() else {
+            bail!("the feature `{id}` was not proven, so it cannot regress");
+        };
+        self.change(id, |fields| {
+            set(fields, "passes", json!(false));
+            clear(fields, &["evidence", "checked"]);
+            set(fields, "regressed", evidence);
+            set(fields, "last_verdict", verdict.to_last_verdict());
+            set(fields, "attempts", json!(0));
+        })
+    }
+
+    /// Keeps a result that did not prove the feature. A non-pass becomes the baseline when there is none of this check.
+    pub fn record(&mut self, id: &str, verdict: &Verdict, counts_as_attempt: bool) -> Result<()> {
+        self.expect_own(id, verdict)?;
+        let feature = self.find(id)?;
+        let attempted = counts_as_attempt && verdict.finding() != Finding::Interrupted;
+        let attempts = feature.attempts + u32::from(attempted);
+        let stands = feature.baseline.as_ref().is_some_and(|baseline| {
+            baseline.check == verdict.check() && !matches!(baseline.verdict.as_str(), "passed" | "already green")
+        });
+        self.change(id, |fields| {
+            set(fields, "last_verdict", verdict.to_last_verdict());
+            set(fields, "attempts", json!(attempts));
+            if verdict.finding().is_red() && !stands {
+                set(fields, "baseline", verdict.to_baseline());
+            }
+        })
+    }
+
+    /// Keeps that a person vouches for a feature, with what its check said, if it was run.
+    pub fn accept(&mut self, id: &str, reason: &str, place: Accepted, verdict: Option<&Verdict>) -> Result<()> {
+        let verdict = verdict.map(|verdict| verdict.finding().as_str());
+        let accepted =
+            json!({"reason": reason, "commit": place.commit, "tree": place.tree, "at": place.at, "verdict": verdict});
+        self.change(id, |fields| set(fields, "accepted", accepted))
+    }
+
+    /// Sets a feature aside, with the reason.
+    pub fn block(&mut self, id: &str, reason: &str) -> Result<()> {
+        self.change(id, |fields| set(fields, "blocked", json!(reason)))
+    }
+
+    /// Lets a feature be worked on again: not blocked, no attempts, no person's word.
+    pub fn reopen(&mut self, id: &str) -> Result<()> {
+        self.change(id, |fields| {
+            clear(fields, &["blocked", "accepted"]);
+            set(fields, "attempts", json!(0));
+        })
+    }
+
+    fn expect_own(&self, id: &str, verdict: &Verdict) -> Result<()> {
+        let check = self.find(id)?.check.as_ref().map(crate::gate::Check::digest);
+        if verdict.feature() != id || check.as_deref() != Some(verdict.check()) {
+            bail!("the verdict is about a check of `{}` that is not the check of `{id}` now", verdict.feature());
+        }
+        Ok(())
+    }
+}
+
+/// Where and when a person vouched.
+#[derive(Clone, Copy, Debug)]
+pub struct Accepted<'a> {
+    pub commit: &'a str,
+    pub tree: &'a str,
+    pub at: &'a str,
+}
+
+fn set(fields: &mut Map<String, Value>, key: &str, value: Value) {
+    fields.insert(key.to_owned(), value);
+}
+
+/// Sets to null what is there.
+pub(super) fn clear(fields: &mut Map<String, Value>, keys: &[&str]) {
+    for key in keys {
+        if let Some(value) = fields.get_mut(*key) {
+            *value = Value::Null;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::checklist::State;
+    use crate::gate::Check;
+
+    fn checklist() -> Checklist {
+        let mut checklist = Checklist::empty();
+        checklist
+            .add(&json!([{"id": "a", "title": "A", "check": "true"}, {"id": "b", "title": "B", "check": "true"}]), "me")
+            .unwrap();
+        checklist
+    }
+
+    fn verdict(checklist: &Checklist, finding: Finding, tree: &str) -> Verdict {
+        Verdict::example("a", checklist.get("a").unwrap().check.as_ref().unwrap(), finding, tree)
+    }
+
+    /// Everything but the feature `a`.
+    fn rest(checklist: &Checklist) -> Value {
+        let mut root: Value = serde_json::from_str(&checklist.render()).unwrap();
+        root["features"][0] = Value::Null;
+        root
+    }
+
+    #[test]
+    fn a_proof_changes_passes_and_evidence_together_and_nothing_else() {
+        let mut checklist = checklist();
+        let before = rest(&checklist);
+        let proof = verdict(&checklist, Finding::Passed, "now");
+        checklist.prove("a", &proof).unwrap();
+        let a = checklist.get("a").unwrap();
+        assert_eq!((a.passes, a.evidence.clone()), (true, Some(proof.to_evidence())));
+        assert_eq!((checklist.state("a", "now"), checklist.state("a", "later")), (State::Proven, State::Stale));
+        assert_eq!(rest(&checklist), before);
+    }
+
+    #[test]
+    fn only_a_proof_of_this_check_of_this_feature_proves() {
+        let mut checklist = checklist();
+        let unproven = [
+            Finding::Failed,
+            Finding::TimedOut,
+            Finding::Signalled,
+            Finding::NotRunnable,
+            Finding::NotReady,
+            Finding::CheckChanged,
+            Finding::TreeMoved,
+            Finding::AlreadyGreen,
+            Finding::Interrupted,
+            Finding::NotCommitted,
+        ];
+        for finding in unproven {
+            let error = checklist.prove("a", &verdict(&checklist, finding, "now")).unwrap_err().to_string();
+            assert_eq!(error, format!("the verdict on `a` proves nothing: {finding}"));
+        }
+        let of_a = verdict(&checklist, Finding::Passed, "now");
+        let of_another_check = Verdict::example("a", &Check::command("other"), Finding::Passed, "now");
+        assert!(checklist.prove("b", &of_a).is_err());
+        assert!(checklist.prove("a", &of_another_check).is_err());
+        assert!(!checklist.features().iter().any(|feature| feature.passes));
+    }
+
+    #[test]
+    fn a_regression_takes_the_pass_back_and_keeps_the_evidence() {
+        let mut checklist = checklist();
+        let proof = verdict(&checklist, Finding::Passed, "first");
+        assert!(checklist.regress("a", &verdict(&checklist, Finding::Failed, "x")).is_err());
+        checklist.prove("a", &proof).unwrap();
+        for finding in [Finding::Interrupted, Finding::NotCommitted, Finding::Passed] {
+            assert!(checklist.regress("a", &verdict(&checklist, finding, "x")).is_err());
+        }
+        checklist.regress("a", &verdict(&checklist, Finding::Failed, "second")).unwrap();
+        let a = checklist.get("a").unwrap();
+        assert_eq!((a.passes, a.evidence.clone(), a.regressed.clone()), (false, None, Some(proof.to_evidence())));
+        assert_eq!(checklist.state("a", "second"), State::Regressed);
+        checklist.prove("a", &verdict(&checklist, Finding::Passed, "third")).unwrap();
+        assert_eq!((checklist.state("a", "third"), &checklist.get("a").unwrap().regressed), (State::Proven, &None));
+    }
+
+    #[test]
+    fn a_passing_recheck_makes_a_stale_feature_proven() {
+        let mut checklist = checklist();
+        checklist.prove("a", &verdict(&checklist, Finding::Passed, "first")).unwrap();
+        assert!(checklist.rechecked("a", &verdict(&checklist, Finding::Failed, "second")).is_err());
+        assert_eq!(checklist.state("a", "second"), State::Stale);
+        checklist.rechecked("a", &verdict(&checklist, Finding::AlreadyGreen, "second")).unwrap();
+        assert_eq!((checklist.state("a", "second"), checklist.state("a", "first")), (State::Proven, State::Proven));
+    }
+
+    #[test]
+    fn a_result_that_proves_nothing_is_kept_and_counted() {
+        let mut checklist = checklist();
+        let record = |checklist: &mut Checklist, finding, tree: &str, counts| {
+            let verdict = verdict(checklist, finding, tree);
+            checklist.record("a", &verdict, counts).unwrap();
+            let a = checklist.get("a").unwrap().clone();
+            (a.attempts, a.baseline.map(|baseline| format!("{} {}", baseline.verdict, baseline.commit)))
+        };
+        assert_eq!(record(&mut checklist, Finding::AlreadyGreen, "1", false), (0, None));
+        assert_eq!(record(&mut checklist, Finding::Interrupted, "1", true), (0, None));
+        let first = Some("failed commit of 2".to_owned());
+        assert_eq!(record(&mut checklist, Finding::Failed, "2", true), (1, first.clone()));
+        assert_eq!(record(&mut checklist, Finding::TimedOut, "3", true), (2, first.clone()));
+        assert_eq!(record(&mut checklist, Finding::CheckChanged, "4", true), (3, first));
+        assert_eq!(checklist.get("a").unwrap().last_verdict.as_ref().unwrap()["verdict"], "check changed");
+        checklist.reopen("a").unwrap();
+        assert_eq!(checklist.get("a").unwrap().attempts, 0);
+    }
+
+    #[test]
+    fn a_red_replaces_a_baseline_that_was_green_or_of_another_check() {
+        let mut checklist = checklist();
+        checklist.set_baseline("a", &verdict(&checklist, Finding::AlreadyGreen, "1")).unwrap();
+        assert_eq!(checklist.state("a", "1"), State::AlreadyGreen);
+        checklist.record("a", &verdict(&checklist, Finding::Failed, "2"), true).unwrap();
+        assert_eq!(checklist.get("a").unwrap().baseline.as_ref().unwrap().commit, "commit of 2");
+        assert_eq!(checklist.state("a", "2"), State::Open);
+        checklist.pin("a", &BTreeMap::from([("tests/x".to_owned(), None)])).unwrap();
+        checklist.record("a", &verdict(&checklist, Finding::Failed, "3"), true).unwrap();
+        assert_eq!(checklist.get("a").unwrap().baseline.as_ref().unwrap().commit, "commit of 3");
+        assert!(checklist.set_baseline("a", &verdict(&checklist, Finding::NotCommitted, "4")).is_err());
+    }
+
+    #[test]
+    fn another_check_makes_what_was_known_untrue() {
+        let mut checklist = checklist();
+        checklist.prove("a", &verdict(&checklist, Finding::Passed, "1")).unwrap();
+        assert!(checklist.set_check("a", &json!({"run": "x", "timout": 1}), "me").is_err());
+        assert!(checklist.get("a").unwrap().passes);
+        checklist.set_check("a", &json!("false"), "me").unwrap();
+        let a = checklist.get("a").unwrap();
+        assert_eq!((a.passes, &a.evidence, a.check.as_ref().unwrap().run.as_str()), (false, &None, "false"));
+    }
+
+    #[test]
+    fn a_persons_word_is_no_proof() {
+        let mut checklist = checklist();
+        let green = verdict(&checklist, Finding::AlreadyGreen, "1");
+        checklist.accept("a", "seen", Accepted { commit: "c", tree: "1", at: "now" }, Some(&green)).unwrap();
+        let a = checklist.get("a").unwrap();
+        assert_eq!((a.passes, checklist.state("a", "2")), (false, State::Accepted));
+        assert_eq!(
+            a.accepted,
+            Some(json!({"reason": "seen", "commit": "c", "tree": "1", "at": "now", "verdict": "already green"}))
+        );
+        checklist.reopen("a").unwrap();
+        assert_eq!(checklist.state("a", "2"), State::Open);
+    }
+}
