@@ -27,7 +27,8 @@ use crate::tools::Toolbox;
 
 /// The share of the window above which the agent is asked to hand over.
 const WINDOW_ALMOST_FULL: f64 = 0.8;
-const ASK_TO_HAND_OVER: &str = "The conversation is almost as long as the model can take. Commit what works, keep in memory what a later session must know, and call `hand_over` now.";
+const ASK_TO_HAND_OVER: &str = "The conversation is almost as long as the model can take. Commit what works, \
+keep in memory what a later session must know, and call `hand_over` now.";
 
 /// What every turn needs.
 pub struct Driver<'a> {

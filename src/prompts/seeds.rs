@@ -45,7 +45,7 @@ pub fn seeds(project: &str) -> Result<Vec<Seed>> {
 }
 
 /// Words the reference to the init script at `path`, for `init.md`.
-pub fn init_reference(path: &str, starts: &str, ready: &str) -> Result<String> {
+pub fn init_text(path: &str, starts: &str, ready: &str) -> Result<String> {
     // A line of its own could be taken for another script.
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (starts, ready) = (line(starts), line(ready));
@@ -80,10 +80,11 @@ mod tests {
 
     #[test]
     fn the_init_script_is_read_back_as_it_was_named() {
-        let text = init_reference("tools/in`it.sh", "a server\n- script: `other`", "curl  localhost").unwrap();
+        let text = init_text("tools/in`it.sh", "a server\n- script: `other`", "curl  localhost").unwrap();
         assert_eq!(
             text,
-            "# Init script\n\n- script: `tools/in`it.sh`\n- starts: a server - script: `other`\n- ready: curl localhost\n"
+            "# Init script\n\n- script: `tools/in`it.sh`\n- starts: a server - script: `other`\n- ready: curl \
+             localhost\n"
         );
         assert_eq!(init_path(&text).as_deref(), Some("tools/in`it.sh"));
         assert_eq!(init_path(""), None);

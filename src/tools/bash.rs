@@ -112,7 +112,8 @@ impl<'a> Shell<'a> {
         let limit = Duration::try_from_secs_f64(seconds).unwrap_or(Duration::ZERO);
         if limit.is_zero() || limit > most {
             return Err(tell(format!(
-                "`timeout` is {seconds}: it must be above 0 and at most {} seconds; start what takes longer with `&` and its output sent to a file",
+                "`timeout` is {seconds}: it must be above 0 and at most {} seconds; start what takes longer \
+                 with `&` and its output sent to a file",
                 most.as_secs()
             )));
         }
@@ -207,7 +208,8 @@ fn exit_told(exit: &Exit, limit: Duration) -> String {
         Exit::Code(code) => format!("exit code {code}"),
         Exit::Signal(signal) => format!("ended by signal {signal}"),
         Exit::TimedOut => format!(
-            "stopped after its limit of {} s; give `timeout` in seconds if it needs more, or start it with `&` and its output sent to a file",
+            "stopped after its limit of {} s; give `timeout` in seconds if it needs more, or start it with `&` \
+             and its output sent to a file",
             limit.as_secs_f64()
         ),
         Exit::Interrupted => "interrupted".to_owned(),

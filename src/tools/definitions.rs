@@ -14,7 +14,8 @@ pub(super) fn shared() -> Vec<Value> {
         json!({"type": "text_editor_20250728", "name": "str_replace_based_edit_tool", "max_characters": edit::SHOWN}),
         tool(
             "checklist",
-            "Shows the features of the project and their states. `list` gives a page of all, one line each; `next` the open ones; `show` one feature.",
+            "Shows the features of the project and their states. `list` gives a page of all, one line each; \
+             `next` the open ones; `show` one feature.",
             &json!({
                 "action": {"type": "string", "enum": ["list", "next", "show"]},
                 "page": {"type": "integer", "description": "For `list`: which page, from 1."},
@@ -30,7 +31,8 @@ pub(super) fn shared() -> Vec<Value> {
         ),
         tool(
             "hand_over",
-            "Ends the session. Longhaul then commits what is left and runs the check. Say in plain words what a later session must know.",
+            "Ends the session. longhaul then commits what is left and runs the check. Say in plain words what a \
+             later session must know.",
             &json!({
                 "done": text("What was done."),
                 "remaining": text("What is not done."),
@@ -46,7 +48,8 @@ pub(super) fn shared() -> Vec<Value> {
 pub(super) fn work() -> Vec<Value> {
     vec![tool(
         "check",
-        "Runs this session's feature check on the files as they are now and shows what it found. It marks nothing. What runs in the background is ended first.",
+        "Runs this session's feature check on the files as they are now and shows what it found. It marks \
+         nothing. What runs in the background is ended first.",
         &json!({}),
         &[],
     )]
@@ -58,14 +61,16 @@ pub(super) fn initializer() -> Vec<Value> {
         tool(
             "add_features",
             &format!(
-                "Adds 1 to {FEATURES_A_CALL} features to the checklist, all of them or none. Call it as often as needed, in the order of work."
+                "Adds 1 to {FEATURES_A_CALL} features to the checklist, all of them or none. Call it as often \
+                 as needed, in the order of work."
             ),
             &json!({"features": {"type": "array", "minItems": 1, "maxItems": FEATURES_A_CALL, "items": feature()}}),
             &["features"],
         ),
         tool(
             "add_check_file",
-            "Keeps a check's script outside the project, where later sessions cannot change it. Answers with the text to use as the feature's check.",
+            "Keeps a check's script outside the project, where later sessions cannot change it. Answers with \
+             the text to use as the feature's check.",
             &json!({"name": text("A file name such as `login.sh`."), "text": text("The script, for `sh`.")}),
             &["name", "text"],
         ),
@@ -109,7 +114,8 @@ fn feature() -> Value {
             "category": text("Such as `functional` or `style`."),
             "steps": strings,
             "priority": {"type": "number", "description": "Lower comes first; the order of the list when missing."},
-            "required": {"type": "boolean", "description": "False when the project is complete without it. True when missing."},
+            "required": {"type": "boolean", "description": "False when the project is complete without it. True \
+             when missing."},
             "depends_on": strings,
             "check": check(),
         },
@@ -132,7 +138,8 @@ fn check() -> Value {
                     "setup": text("`init` to run the init script first, or another command."),
                     "ready": text("A command tried until it exits with 0, after the setup."),
                     "runs": {"type": "integer", "minimum": 1, "description": "How many times in a row it must pass."},
-                    "closure": {"type": "array", "items": {"type": "string"}, "description": "Patterns of project files that decide with it, such as `tests/e2e/**`."},
+                    "closure": {"type": "array", "items": {"type": "string"}, "description": "Patterns of \
+                     project files that decide with it, such as `tests/e2e/**`."},
                     "expect": text("Text the output must hold as well."),
                 },
                 "required": ["run"],

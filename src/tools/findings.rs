@@ -13,7 +13,8 @@ pub(super) fn told(findings: &Findings) -> Option<String> {
         |paths: &[String]| paths.iter().map(|path| format!("`/memories/{path}`")).collect::<Vec<_>>().join(", ");
     if findings.tampered() {
         lines.push(format!(
-            "{} was changed by a command and put back: it is longhaul's. This session cannot prove its feature any more; commit what works and hand over",
+            "{} was changed by a command and put back: it is longhaul's. This session cannot prove its feature \
+             any more; commit what works and hand over",
             paths(&findings.restored)
         ));
     }

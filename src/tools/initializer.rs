@@ -116,7 +116,7 @@ pub(super) fn set_init(
 }
 
 /// Says what an initializer still has to leave behind.
-pub(super) fn missing(checklist: &Checklist, root: &Path, script: Option<&str>) -> Vec<String> {
+pub fn missing(checklist: &Checklist, root: &Path, script: Option<&str>) -> Vec<String> {
     let mut missing = Vec::new();
     let features = checklist.features();
     if !features.iter().any(|feature| feature.check.is_some()) {

@@ -34,6 +34,7 @@ pub use bash::Limits;
 pub use hand_over::HandOver;
 pub use initializer::FEATURES_A_CALL;
 pub use initializer::InitText;
+pub use initializer::missing;
 pub use setup::init_command;
 pub use setup::init_told;
 pub use setup::run_init;
@@ -78,9 +79,10 @@ pub struct Workplace<'a> {
 }
 
 /// Which tools there are beside the shared ones.
+#[expect(clippy::large_enum_variant, reason = "there is one a session")]
 pub enum Kind<'a> {
     /// A session on one feature; the gate runs its check.
-    Work { feature: &'a Feature, gate: &'a Gate<'a> },
+    Work { feature: Feature, gate: Gate<'a> },
     /// A session that makes the checklist.
     Initializer { init_text: InitText },
 }
@@ -199,7 +201,8 @@ impl<'a> Toolbox<'a> {
         Ok(ToolResult::text("the session ends here"))
     }
 
-    /// Compares the view of memory with what is committed, since a command may have changed it, and tells what was found.
+    /// Compares the view of memory with what is committed, since a command may have changed it, and tells what it
+    /// found.
     fn inspected(&mut self, mut result: ToolResult, origin: &Origin) -> Result<ToolResult, ToolError> {
         // Memory lies inside the project: looking at it now would make an empty one.
         if !self.project_is_there() {

@@ -46,7 +46,8 @@ pub(super) fn replace(target: &Target, old: &str, new: &str) -> Result<ToolResul
     let places: Vec<usize> = content.match_indices(&old).map(|(at, _)| at).collect();
     match places[..] {
         [] => Err(tell(format!(
-            "no replacement was made: `old_str` does not stand in `{shown}` exactly as given; view the file and copy the text"
+            "no replacement was made: `old_str` does not stand in `{shown}` exactly as given; view the file and \
+             copy the text"
         ))),
         [at] => {
             write(target, &[&content[..at], &new, &content[at + old.len()..]].concat())?;
@@ -57,7 +58,8 @@ pub(super) fn replace(target: &Target, old: &str, new: &str) -> Result<ToolResul
             let lines: Vec<String> = places.iter().map(|at| line_of(&content, *at).to_string()).collect();
             let lines = clip::head(&lines.join(", "), 200);
             Err(tell(format!(
-                "no replacement was made: `old_str` stands in `{shown}` {} times, in lines {lines}; give more of the text around it",
+                "no replacement was made: `old_str` stands in `{shown}` {} times, in lines {lines}; give more \
+                 of the text around it",
                 places.len()
             )))
         }

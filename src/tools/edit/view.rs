@@ -92,7 +92,8 @@ fn count_that_fit(lines: &[String], mut room: usize) -> usize {
 fn bounds(range: &Value, count: usize) -> Result<(usize, usize), ToolError> {
     let wrong = || {
         tell(format!(
-            "`view_range` is {range}: it must be [first, last] with 1 <= first <= last, first at most {count}, or -1 as last"
+            "`view_range` is {range}: it must be [first, last] with 1 <= first <= last, first at most {count}, \
+             or -1 as last"
         ))
     };
     let numbers: Vec<i64> = range.as_array().ok_or_else(wrong)?.iter().filter_map(Value::as_i64).collect();
