@@ -28,7 +28,7 @@ pub enum Failure {
 
 impl Failure {
     /// Tells an error of the service that asking again would not mend.
-    pub(super) fn of_service(status: Option<u16>, error: ServiceError, settings: &Settings, model: &str) -> Self {
+    pub(super) fn of_service(status: Option<u16>, error: &ServiceError, settings: &Settings, model: &str) -> Self {
         let message = match status {
             Some(status) => format!("HTTP {status} {error}"),
             None => error.to_string(),

@@ -203,7 +203,7 @@ impl Client {
     fn settled(&self, fault: Fault, model: &str) -> Failure {
         self.cleaned(match fault {
             Fault::Settled(failure) => failure,
-            Fault::Service { status, error, .. } => Failure::of_service(status, error, &self.settings, model),
+            Fault::Service { status, error, .. } => Failure::of_service(status, &error, &self.settings, model),
             other => Failure::Unavailable { tried: other.to_string() },
         })
     }

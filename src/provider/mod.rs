@@ -8,6 +8,7 @@
 
 mod failure;
 mod http;
+mod input;
 mod played;
 mod retry;
 mod script;
@@ -16,7 +17,7 @@ mod server;
 mod sse;
 pub mod stream;
 mod tls;
-pub mod validate;
+mod validate;
 mod wire;
 
 pub use failure::Failure;

@@ -67,7 +67,9 @@ impl Place {
         let (name, number, had) = (&script.name, self.session, self.reply);
         let Some(session) = script.sessions.get(number - 1) else {
             let all = script.sessions.len();
-            return Err(format!("the script `{name}` has {all} sessions, and this request begins session {number}"));
+            return Err(format!(
+                "the script `{name}` ends with session {all}, and this request begins session {number}"
+            ));
         };
         let Some(step) = session.get(had) else {
             let all = session.len();
@@ -213,7 +215,7 @@ mod tests {
             played[2],
             "the script `play.toml` has no reply left: session 1 has 2, and this request asks for number 3"
         );
-        assert_eq!(played[4], "the script `play.toml` has 2 sessions, and this request begins session 3");
+        assert_eq!(played[4], "the script `play.toml` ends with session 2, and this request begins session 3");
     }
 
     #[test]

@@ -183,6 +183,8 @@ async fn serve(listener: TcpListener, shared: Arc<Shared>) {
     };
     loop {
         let Ok((connection, _)) = listener.accept().await else {
+            // Out of descriptors: some are free again in a moment.
+            tokio::time::sleep(Duration::from_millis(10)).await;
             continue;
         };
         let shared = shared.clone();

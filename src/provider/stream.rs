@@ -3,6 +3,7 @@
 //! Unknown blocks, deltas and events survive; a reply exists only once `message_stop` arrived. Whether a broken reply
 //! is asked for again is decided in `retry`.
 
+use super::input::tool_input;
 use super::sse::EventReader;
 use super::sse::RawEvent;
 use super::wire::ServiceError;
@@ -156,6 +157,9 @@ impl ReplyReader {
         self.started()?;
         let index = data["index"].as_u64().ok_or_else(|| damaged("a content block without an index"))?;
         let value = data["content_block"].as_object().ok_or_else(|| damaged("an empty `content_block_start`"))?;
+        if is_call(value) && (text(value, "id").is_empty() || text(value, "name").is_empty()) {
+            return Err(damaged("a tool call without id or name"));
+        }
         if self.blocks.iter().any(|block| block.index == index) {
             return Err(damaged(format!("content block {index} began twice")));
         }
@@ -242,7 +246,7 @@ impl Block {
     }
 
     fn into_value(mut self, cut_off: bool) -> Value {
-        let has_input = self.value.contains_key("input") || !self.input.is_empty();
+        let has_input = self.value.contains_key("input") || !self.input.is_empty() || is_call(&self.value);
         if has_input && !self.input.trim().is_empty() {
             self.value.insert("input".to_owned(), tool_input(&self.input, cut_off));
         } else if has_input && !self.value.get("input").is_some_and(Value::is_object) {
@@ -250,55 +254,6 @@ impl Block {
         }
         Value::Object(self.value)
     }
-}
-
-/// Reads the input of a tool call.
-///
-/// A call that was cut off keeps the part that was whole, so that the model sees what it was writing; it must not be
-/// run. Other text that is no object is kept under a key that no tool takes: the call goes back to the model as an
-/// error and not to the service as a block it refuses.
-fn tool_input(text: &str, cut_off: bool) -> Value {
-    let whole = serde_json::from_str(text).ok();
-    let part = if cut_off { closed(text).and_then(|text| serde_json::from_str(&text).ok()) } else { None };
-    whole.or(part).filter(Value::is_object).unwrap_or_else(|| json!({"INVALID_JSON": text}))
-}
-
-/// Closes a piece of JSON after its last whole value.
-fn closed(text: &str) -> Option<String> {
-    let mut closers = Vec::new();
-    let (mut in_string, mut escaped, mut is_key) = (false, false, false);
-    // Every change of `closers` moves this on, so at the end they belong together.
-    let mut safe = None;
-    for (at, character) in text.char_indices() {
-        if in_string {
-            in_string = escaped || character != '"';
-            escaped = !escaped && character == '\\';
-            if !in_string && !is_key {
-                safe = Some(at + 1);
-            }
-            continue;
-        }
-        match character {
-            '"' => in_string = true,
-            '{' | '[' => {
-                closers.push(if character == '{' { '}' } else { ']' });
-                is_key = character == '{';
-                safe = Some(at + 1);
-            }
-            '}' | ']' => {
-                closers.pop();
-                is_key = false;
-                safe = Some(at + 1);
-            }
-            ':' => is_key = false,
-            ',' => {
-                safe = Some(at);
-                is_key = closers.last() == Some(&'}');
-            }
-            _ => {}
-        }
-    }
-    safe.map(|end| text[..end].chars().chain(closers.into_iter().rev()).collect())
 }
 
 /// Takes a message that came whole, without a stream.
@@ -332,10 +287,112 @@ fn with_totals(message: Map<String, Value>) -> Reply {
     Reply { raw: Value::Object(message), stop_reason, usage }
 }
 
+fn is_call(block: &Map<String, Value>) -> bool {
+    text(block, "type") == "tool_use"
+}
+
 fn text<'a>(map: &'a Map<String, Value>, key: &str) -> &'a str {
     map.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
 fn damaged(what: impl Into<String>) -> Broken {
     Broken::Damaged(what.into())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const START: &str = r#"{"type":"message_start","message":{"id":"m","content":[],"usage":{"input_tokens":3,"output_tokens":1,"cache_read_input_tokens":5}}}"#;
+
+    /// Reads these events, each named after its `type`.
+    fn read(events: &[&str]) -> Result<Reply, Broken> {
+        let mut reader = ReplyReader::with_limits(2000, 4000);
+        for event in events {
+            let data: Value = serde_json::from_str(event).unwrap();
+            reader.feed(format!("event: {}\ndata: {event}\n\n", data["type"].as_str().unwrap()).as_bytes())?;
+        }
+        reader.finish()
+    }
+
+    const STOP: &str = r#"{"type":"message_stop"}"#;
+
+    #[test]
+    fn unknown_events_blocks_and_deltas_survive() {
+        let reply = read(&[
+            START,
+            r#"{"type":"new_event","x":1}"#,
+            r#"{"type":"content_block_start","index":0,"content_block":{"type":"new_block","a":{"b":1.50}}}"#,
+            r#"{"type":"content_block_delta","index":0,"delta":{"type":"new_delta","c":2}}"#,
+            r#"{"type":"content_block_stop","index":0}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":"new_reason"},"usage":{"output_tokens":9},"new":{"d":1}}"#,
+            STOP,
+        ])
+        .unwrap();
+
+        assert_eq!(reply.raw["content"].to_string(), r#"[{"type":"new_block","a":{"b":1.50},"c":2}]"#);
+        assert_eq!(reply.raw["new"], json!({"d": 1}));
+        assert_eq!(reply.stop_reason, StopReason::Other("new_reason".to_owned()));
+    }
+
+    #[test]
+    fn counters_are_overwritten_never_added_and_null_says_nothing() {
+        let reply = read(&[
+            START,
+            r#"{"type":"message_delta","delta":{},"usage":{"output_tokens":7,"cache_read_input_tokens":null}}"#,
+            r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9,"input_tokens":4}}"#,
+            STOP,
+        ])
+        .unwrap();
+
+        assert_eq!(reply.usage, Usage { input: 4, output: 9, cache_write: 0, cache_read: 5 });
+    }
+
+    #[test]
+    fn nothing_after_the_stop_counts() {
+        let mut reader = ReplyReader::new();
+        let stream = format!("event: message_start\ndata: {START}\n\nevent: message_stop\ndata: {STOP}\n\n");
+        reader.feed(format!("{stream}event: error\ndata: broken\n\ndata: [DONE]\n\n").as_bytes()).unwrap();
+
+        assert!(reader.is_whole());
+        assert!(reader.finish().is_ok());
+    }
+
+    #[test]
+    fn a_stream_that_does_not_hold_together_is_broken() {
+        let block = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+        let delta = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}"#;
+        let end = r#"{"type":"content_block_stop","index":0}"#;
+        let call = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"bash"}}"#;
+        let streams: [(&[&str], &str); 9] = [
+            (&[], "the stream ended before `message_start`"),
+            (&[START], "the stream ended without `message_stop`, in content block 0"),
+            (&[START, block, delta], "the stream ended without `message_stop`, in content block 1"),
+            (&[STOP], "an event came before `message_start`"),
+            (&[block], "an event came before `message_start`"),
+            (&[START, delta], "an event for content block 0, which is not open"),
+            (&[START, block, end, delta], "an event for content block 0, which is not open"),
+            (&[START, block, end, block], "content block 0 began twice"),
+            (&[START, call], "a tool call without id or name"),
+        ];
+        for (events, what) in streams {
+            assert_eq!(read(events).unwrap_err(), Broken::Damaged(what.to_owned()));
+        }
+    }
+
+    #[test]
+    fn an_error_in_the_stream_is_told_with_its_type() {
+        let error = r#"{"type":"error","error":{"type":"overloaded_error","message":"Overloaded"}}"#;
+        let Err(Broken::Service(error)) = read(&[START, error]) else { panic!("an error is no reply") };
+        assert_eq!(error.to_string(), "`overloaded_error`: Overloaded");
+    }
+
+    #[test]
+    fn events_and_replies_above_their_limits_are_refused() {
+        let large = format!(r#"{{"type":"ping","x":"{}"}}"#, "x".repeat(1900));
+        assert!(matches!(read(&[START, &large, STOP]), Ok(_)));
+        assert!(matches!(read(&[START, &large, &large, STOP]), Err(Broken::TooLarge(what)) if what.contains("4000")));
+        let larger = format!(r#"{{"type":"ping","x":"{}"}}"#, "x".repeat(2000));
+        assert!(matches!(read(&[START, &larger, STOP]), Err(Broken::TooLarge(what)) if what.contains("event")));
+    }
 }

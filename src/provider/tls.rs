@@ -38,15 +38,15 @@ pub(super) fn config(roots: Roots) -> Result<ClientConfig> {
 pub(super) fn certificate_problem(error: &(dyn Error + 'static)) -> Option<String> {
     let mut next = Some(error);
     while let Some(error) = next {
-        // An I/O error shows what is inside it, but not by `source`.
-        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
-        let tls = error
-            .downcast_ref::<rustls::Error>()
-            .or_else(|| inner.and_then(|inner| inner.downcast_ref::<rustls::Error>()));
-        if let Some(rustls::Error::InvalidCertificate(problem)) = tls {
+        if let Some(rustls::Error::InvalidCertificate(problem)) = error.downcast_ref() {
             return Some(problem.to_string());
         }
-        next = error.source();
+        // An I/O error passes over what is inside it when asked for its source.
+        let inner = error.downcast_ref::<io::Error>().and_then(io::Error::get_ref);
+        next = match inner {
+            Some(inner) => Some(inner),
+            None => error.source(),
+        };
     }
     None
 }
@@ -58,10 +58,14 @@ mod tests {
     #[test]
     fn a_bad_certificate_is_found_inside_other_errors() {
         let bad = rustls::Error::InvalidCertificate(rustls::CertificateError::Expired);
-        let wrapped = anyhow::Error::new(io::Error::new(io::ErrorKind::InvalidData, bad)).context("connecting");
+        let wrapped =
+            anyhow::Error::new(io::Error::other(io::Error::new(io::ErrorKind::InvalidData, bad))).context("connecting");
         let other = io::Error::other("connection reset");
 
-        assert!(certificate_problem(wrapped.as_ref()).is_some_and(|problem| problem.contains("expired")));
+        assert!(
+            certificate_problem(wrapped.as_ref())
+                .is_some_and(|problem| problem.contains("Expired") || problem.contains("expired"))
+        );
         assert_eq!(certificate_problem(&other), None);
     }
 

@@ -2,7 +2,6 @@
 
 use super::Request;
 use crate::message::Message;
-use crate::message::Role;
 use serde_json::Value;
 use serde_json::json;
 use std::fmt;
@@ -22,19 +21,30 @@ pub(super) fn body(request: &Request) -> Value {
     if !request.system.is_empty() {
         body["system"] = json!(request.system);
     }
-    body["messages"] = request.messages.iter().map(Message::to_json).collect();
-    mark_for_cache(&mut body, request);
+    body["messages"] = request.messages.iter().filter_map(message).collect();
+    mark_for_cache(&mut body);
     body
+}
+
+/// Renders a message; one without content is left out.
+///
+/// The model sometimes says nothing, or an empty text, and the service refuses to take that back.
+fn message(message: &Message) -> Option<Value> {
+    let mut json = message.to_json();
+    let blocks = json["content"].as_array_mut()?;
+    blocks.retain(|block| block["type"] != "text" || block["text"] != "");
+    (!blocks.is_empty()).then_some(json)
 }
 
 /// Puts cache breakpoints on the stable prefix: after the system text, and after the two newest user messages.
 ///
 /// The service looks for an earlier prefix at most twenty blocks back; the second message keeps a turn with many tool
 /// calls within reach.
-fn mark_for_cache(body: &mut Value, request: &Request) {
+fn mark_for_cache(body: &mut Value) {
     let mut left = MOST_BREAKPOINTS.saturating_sub(breakpoints(body));
-    let user = request.messages.iter().enumerate().rev().filter(|(_, message)| message.role == Role::User);
-    let places = user.take(2).map(|(index, _)| format!("/messages/{index}/content"));
+    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
+    let newest = messages.iter().enumerate().rev().filter(|(_, message)| message["role"] == "user").take(2);
+    let places: Vec<String> = newest.map(|(index, _)| format!("/messages/{index}/content")).collect();
     for place in std::iter::once("/system".to_owned()).chain(places) {
         let blocks = body.pointer_mut(&place).and_then(Value::as_array_mut);
         let Some(block) = blocks.and_then(|blocks| blocks.iter_mut().rev().find(|block| cacheable(block))) else {
@@ -155,6 +165,19 @@ mod tests {
         });
 
         assert_eq!(body(&conversation()), expected);
+    }
+
+    #[test]
+    fn an_empty_text_of_the_model_and_an_empty_message_are_not_sent_back() {
+        let mut request = conversation();
+        request.messages[1].content.insert(0, text_block(""));
+        request.messages.insert(1, Message::assistant(Vec::new()));
+
+        let messages = body(&request)["messages"].clone();
+
+        let roles: Vec<&str> = messages.as_array().unwrap().iter().filter_map(|one| one["role"].as_str()).collect();
+        assert_eq!(roles, ["user", "assistant", "user"]);
+        assert_eq!(messages[1]["content"][0]["type"], "thinking");
     }
 
     #[test]

@@ -1,0 +1,103 @@
+//! The input of a tool call, which a stream brings as pieces of JSON text.
+
+use serde_json::Value;
+use serde_json::json;
+
+/// Reads the input of a tool call.
+///
+/// A call that was cut off keeps the part that was whole, so that the model sees what it was writing; it must not be
+/// run. Other text that is no object is kept under a key that no tool takes: the call goes back to the model as an
+/// error and not to the service as a block it refuses.
+pub(super) fn tool_input(text: &str, cut_off: bool) -> Value {
+    let whole = serde_json::from_str(text).ok();
+    let part = if cut_off { closed(text).and_then(|text| serde_json::from_str(&text).ok()) } else { None };
+    whole.or(part).filter(Value::is_object).unwrap_or_else(|| json!({"INVALID_JSON": text}))
+}
+
+/// Closes a piece of JSON after its last whole value.
+fn closed(text: &str) -> Option<String> {
+    let mut closers = Vec::new();
+    let (mut in_string, mut escaped, mut is_key) = (false, false, false);
+    // Every change of `closers` moves this on, so at the end they belong together.
+    let mut safe = None;
+    for (at, character) in text.char_indices() {
+        if in_string {
+            in_string = escaped || character != '"';
+            escaped = !escaped && character == '\\';
+            if !in_string && !is_key {
+                safe = Some(at + 1);
+            }
+            continue;
+        }
+        match character {
+            '"' => in_string = true,
+            '{' | '[' => {
+                closers.push(if character == '{' { '}' } else { ']' });
+                is_key = character == '{';
+                safe = Some(at + 1);
+            }
+            '}' | ']' => {
+                closers.pop();
+                is_key = false;
+                safe = Some(at + 1);
+            }
+            ':' => is_key = false,
+            ',' => {
+                safe = Some(at);
+                is_key = closers.last() == Some(&'}');
+            }
+            _ => {}
+        }
+    }
+    safe.map(|end| text[..end].chars().chain(closers.into_iter().rev()).collect())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn whole_input_is_read_as_it_is() {
+        for cut_off in [false, true] {
+            assert_eq!(tool_input(r#" {"a": [1, {"b": 1.50}]} "#, cut_off).to_string(), r#"{"a":[1,{"b":1.50}]}"#);
+        }
+    }
+
+    #[test]
+    fn a_cut_off_call_keeps_its_whole_values() {
+        let cases = [
+            (r#"{"#, r#"{}"#),
+            (r#"{"a"#, r#"{}"#),
+            (r#"{"a":"#, r#"{}"#),
+            (r#"{"a": "x"#, r#"{}"#),
+            (r#"{"a": "x\\"#, r#"{}"#),
+            (r#"{"a": "x\""#, r#"{}"#),
+            (r#"{"a": "x""#, r#"{"a":"x"}"#),
+            (r#"{"a": "x", "b"#, r#"{"a":"x"}"#),
+            (r#"{"a": 12"#, r#"{}"#),
+            (r#"{"a": 12, "b": tr"#, r#"{"a":12}"#),
+            (r#"{"a": {"b": [1, 2, "c"#, r#"{"a":{"b":[1,2]}}"#),
+            (r#"{"a": [[], {}"#, r#"{"a":[[],{}]}"#),
+            (r#"{"a": "ä, }", "b": ["ö"#, r#"{"a":"ä, }","b":[]}"#),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(tool_input(text, true).to_string(), expected, "{text}");
+        }
+    }
+
+    #[test]
+    fn text_that_is_no_object_goes_back_as_it_is() {
+        for text in [r#"{"a": "x"#, r#"{"a": }"#, "[1]", "7", "nonsense"] {
+            assert_eq!(tool_input(text, false), json!({"INVALID_JSON": text}));
+        }
+        for text in ["}", "]]", "[1, 2", "nonsense", "{{{"] {
+            assert_eq!(tool_input(text, true), json!({"INVALID_JSON": text}), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_million_open_brackets_are_refused_at_once() {
+        let text = "[".repeat(1_000_000);
+        assert_eq!(tool_input(&text, true), json!({"INVALID_JSON": text}));
+    }
+}
