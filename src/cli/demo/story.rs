@@ -7,20 +7,20 @@ struct Scene {
     words: &'static [&'static str],
 }
 
-const SCENES: [Scene; 13] = [
+const SCENES: [Scene; 12] = [
     scene("the initializer turns the specification into checks and a checklist", &["session 1", "initializer"]),
     scene("a feature is proven by its check", &["check add-list: passed", "proven"]),
-    scene("a false «done»: the check refuses it", &["check done: failed"]),
-    scene("the check's own output says what is wrong", &["1 10 11 12"]),
+    // The check's own words: it found the items 10, 11 and 12 marked along with 1.
+    scene("a false «done»: refused, and the check says why", &["1 10 11 12"]),
     scene("the checklist attacked with the memory tool: refused", &["error", "features.json"]),
-    scene("repaired and proven", &["check done: passed", "proven"]),
-    scene("the checklist attacked by shell: undone, and the session proves nothing", &["features.json", "put back"]),
-    scene("the code was right, so its check proves it at the next pick", &["remove", "proven without a session"]),
+    scene("the fault is repaired and the feature proven", &["check done: passed", "proven"]),
+    scene("the checklist attacked by shell: undone, and the session proves nothing", &["session 5", "proves nothing"]),
+    scene("its code was right, so the next look at the check proves it", &["remove", "proven without a session"]),
     scene("a longhaul killed in mid-session", &["kill -9"]),
-    scene("the next one resumes from the last committed state", &["session 6", "interrupted"]),
+    scene("the next one goes on from the last committed state", &["session 6", "interrupted"]),
     scene("the interrupted feature is finished and proven", &["check search: passed", "proven"]),
-    scene("a regression: the sweep catches it", &["add-list", "regressed"]),
-    scene("the regression is repaired and proven", &["check add-list: passed", "proven"]),
+    scene("a regression, caught by the sweep after the session", &["regressed", "add-list"]),
+    scene("the regression is repaired and the feature proven", &["check add-list: passed", "proven"]),
 ];
 
 const fn scene(title: &'static str, words: &'static [&'static str]) -> Scene {
