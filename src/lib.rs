@@ -27,7 +27,6 @@
 //! | [`project`] | the user's own repository |
 //! | [`transcript`] | the record of a session on disk |
 //! | [`message`] [`event`] [`failure`] [`process`] [`sandbox`] [`clock`] | the ground everybody stands on |
-//! | [`message`] [`event`] [`process`] [`sandbox`] [`clock`] [`failure`] | the ground everybody stands on |
 //!
 //! # Where to make a change
 //!
@@ -42,6 +41,7 @@ pub mod cli;
 pub mod clock;
 pub mod config;
 pub mod driver;
+pub mod engine;
 pub mod event;
 pub mod failure;
 pub mod gate;

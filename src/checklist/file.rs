@@ -65,6 +65,12 @@ impl Checklist {
         self.features.iter().find(|feature| feature.id == id)
     }
 
+    /// Returns a feature as the file has it, unknown fields included.
+    pub fn json(&self, id: &str) -> Option<&Value> {
+        let index = self.features.iter().position(|feature| feature.id == id)?;
+        self.root["features"].get(index)
+    }
+
     /// Returns the feature with this id, or an error that suggests one.
     pub fn find(&self, id: &str) -> Result<&Feature> {
         self.get(id).ok_or_else(|| {

@@ -8,6 +8,7 @@ mod feature;
 mod file;
 mod import;
 mod json;
+mod past;
 mod progress;
 mod record;
 

@@ -68,12 +68,13 @@ impl Checklist {
         if silent || verdict.finding().is_green() {
             bail!("the verdict on `{id}` is no failure: {}", verdict.trial().sentence());
         }
-        let Some(evidence) = self.find(id)?.evidence.clone() else {
-            bail!("the feature `{id}` was not proven, so it cannot regress");
+        let feature = self.find(id)?;
+        let Some(evidence) = feature.evidence.clone().or_else(|| feature.accepted.clone()) else {
+            bail!("the feature `{id}` was neither proven nor accepted, so it cannot regress");
         };
         self.change(id, |fields| {
             set(fields, "passes", json!(false));
-            clear(fields, &["evidence", "checked"]);
+            clear(fields, &["evidence", "checked", "accepted"]);
             set(fields, "regressed", evidence);
             set(fields, "last_verdict", verdict.to_last_verdict());
             set(fields, "attempts", json!(0));
@@ -95,6 +96,24 @@ impl Checklist {
             if verdict.finding().is_red() && !stands {
                 set(fields, "baseline", verdict.to_baseline());
             }
+        })
+    }
+
+    /// Counts an attempt whose check was not run, because the session could prove nothing.
+    pub fn count_attempt(&mut self, id: &str) -> Result<()> {
+        let attempts = self.find(id)?.attempts + 1;
+        self.change(id, |fields| set(fields, "attempts", json!(attempts)))
+    }
+
+    /// Names who approves the check as it is now. What was known of the old one is no longer true.
+    pub fn approve(&mut self, id: &str, approved_by: &str) -> Result<()> {
+        self.change(id, |fields| {
+            if let Some(Value::Object(check)) = fields.get_mut("check") {
+                set(check, "approved_by", json!(approved_by));
+            }
+            set(fields, "passes", json!(false));
+            set(fields, "attempts", json!(0));
+            clear(fields, &["evidence", "checked", "last_verdict", "baseline", "regressed", "blocked"]);
         })
     }
 

@@ -2,6 +2,9 @@
 
 use super::Context;
 use super::error::Code;
+use crate::engine;
+use crate::engine::accept::Accepted;
+use crate::engine::workspace::Access;
 use anyhow::Result;
 
 /// Vouch for features, or approve a changed check
@@ -23,6 +26,18 @@ pub(super) struct Args {
     pub(super) reason: String,
 }
 
-pub(super) fn run(_args: &Args, _context: &Context) -> Result<Code> {
-    Err(anyhow::anyhow!("the engine is on another branch"))
+pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
+    let accepted = context.in_project(Access::Change, &[], |workspace| match args.already_green {
+        true => engine::accept::accept_already_green(workspace, &args.reason),
+        false => engine::accept::accept(workspace, &args.features, &args.reason),
+    })?;
+    for one in accepted {
+        context.output.data(&match one {
+            Accepted::Check(id) => {
+                format!("{id}: the changed check is approved; it has to be red before it can prove anything")
+            }
+            Accepted::Feature(id) => format!("{id}: accepted"),
+        });
+    }
+    Ok(Code::Done)
 }

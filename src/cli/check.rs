@@ -2,6 +2,9 @@
 
 use super::Context;
 use super::error::Code;
+use crate::engine;
+use crate::engine::check::Which;
+use crate::engine::workspace::Access;
 use anyhow::Result;
 
 /// Run checks without an agent and record what they found
@@ -19,6 +22,23 @@ pub(super) struct Args {
     pub(super) all: bool,
 }
 
-pub(super) fn run(_args: &Args, _context: &Context) -> Result<Code> {
-    Err(anyhow::anyhow!("the engine is on another branch"))
+pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
+    let which = match (args.all, args.features.is_empty()) {
+        (true, _) => Which::All,
+        (false, true) => Which::Undone,
+        (false, false) => Which::These(args.features.clone()),
+    };
+    let outcomes = context.in_project(Access::Change, &[], |workspace| engine::check::check(workspace, &which))?;
+    if outcomes.is_empty() {
+        context.output.data("no check to run: every feature is done, or has none");
+    }
+    for outcome in &outcomes {
+        let (finding, state) = (outcome.verdict.finding(), outcome.state);
+        context.output.data(&format!("{}: check {finding}, feature {state}", outcome.id));
+    }
+    let failed = outcomes.iter().filter(|outcome| !outcome.verdict.finding().is_green()).count();
+    match failed {
+        0 => Ok(Code::Done),
+        _ => Ok(Code::Unproven),
+    }
 }

@@ -1,12 +1,17 @@
 //! What every subcommand works with, and how it gets its settings.
 
 use super::output::Output;
+use super::settings::settle;
+use super::signals;
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::config::Environment;
 use crate::config::File;
 use crate::config::Sources;
+use crate::engine::workspace::Access;
+use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
+use crate::process::Interrupt;
 use crate::project::Project;
 use anyhow::Result;
 use std::path::PathBuf;
@@ -35,6 +40,25 @@ impl Context {
         let config = Config::load(&Sources { user, project, variables, flags: &flags })?;
         config.notes.iter().for_each(|note| self.output.warn(note));
         Ok(config)
+    }
+
+    /// Opens the project around the working directory, with its memory, and works in it.
+    ///
+    /// A command that changes something listens for signals, so that an interrupt ends it in order.
+    pub fn in_project<T>(
+        &self,
+        access: Access,
+        flags: &[(&str, Option<String>)],
+        work: impl FnOnce(&mut Workspace) -> Result<T>,
+    ) -> Result<T> {
+        let settings = settle(&self.config(flags)?, self);
+        let interrupt = Interrupt::new();
+        if access == Access::Change {
+            signals::watch(&interrupt, &self.output)?;
+        }
+        let directory = &self.environment.directory;
+        let mut workspace = Workspace::open(directory, access, &settings, self.clock, &*self.output, &interrupt)?;
+        work(&mut workspace)
     }
 
     /// Reads the settings in the project around the working directory. Outside of one there are none: whether that is an

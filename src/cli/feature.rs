@@ -2,6 +2,9 @@
 
 use super::Context;
 use super::error::Code;
+use crate::engine;
+use crate::engine::feature::Added;
+use crate::engine::workspace::Access;
 use crate::failure::Failure;
 use anyhow::Result;
 use serde_json::Map;
@@ -14,7 +17,10 @@ pub(super) enum Command {
     Add(Add),
     /// List all features with their states
     List,
-    Remove(Remove),
+    /// Remove a feature
+    Remove(One),
+    /// Try a blocked or accepted feature again
+    Reopen(One),
 }
 
 /// Add a feature, or several as JSON
@@ -52,10 +58,10 @@ pub(super) struct Add {
     timeout: Option<String>,
 }
 
-/// Remove a feature
+/// One feature, by its id.
 #[derive(Debug, clap::Args)]
-pub(super) struct Remove {
-    /// Remove this feature
+pub(super) struct One {
+    /// The feature's id
     #[arg(value_name = "FEATURE")]
     pub(super) id: String,
 }
@@ -88,12 +94,36 @@ impl Add {
     }
 }
 
-pub(super) fn run(command: &Command, _context: &Context) -> Result<Code> {
+pub(super) fn run(command: &Command, context: &Context) -> Result<Code> {
     match command {
-        Command::Add(add) => add.features(read_stdin).map(drop)?,
-        Command::List | Command::Remove(Remove { id: _ }) => {}
+        Command::Add(add) => {
+            let json = add.features(read_stdin)?;
+            let added = context.in_project(Access::Change, &[], |workspace| engine::feature::add(workspace, &json))?;
+            added.iter().for_each(|added| tell(added, context));
+        }
+        Command::List => {
+            let report = context.in_project(Access::Look, &[], |workspace| engine::status::report(workspace))?;
+            super::status::table(&report.features).iter().for_each(|line| context.output.data_line(line));
+        }
+        Command::Remove(One { id }) => {
+            context.in_project(Access::Change, &[], |workspace| engine::feature::remove(workspace, id))?;
+            context.output.data(&format!("{id}: removed; its history stays in memory"));
+        }
+        Command::Reopen(One { id }) => {
+            context.in_project(Access::Change, &[], |workspace| engine::feature::reopen(workspace, id))?;
+            context.output.data(&format!("{id}: open again"));
+        }
     }
-    Err(anyhow::anyhow!("the engine is on another branch"))
+    Ok(Code::Done)
+}
+
+/// Says what was added, and which files now decide its check.
+fn tell(added: &Added, context: &Context) {
+    context.output.data(&format!("{}: {}", added.id, added.state));
+    for (path, there) in &added.closure {
+        let absent = if *there { "" } else { " (absent, and pinned as absent)" };
+        context.output.data(&format!("  pinned {path}{absent}"));
+    }
 }
 
 fn read_stdin() -> Result<String> {

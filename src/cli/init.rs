@@ -2,6 +2,14 @@
 
 use super::Context;
 use super::error::Code;
+use super::output::Output;
+use super::settings::settle;
+use super::signals;
+use crate::checklist::Report;
+use crate::engine;
+use crate::engine::init::Done;
+use crate::engine::init::Sources;
+use crate::process::Interrupt;
 use anyhow::Result;
 use std::path::PathBuf;
 
@@ -20,6 +28,59 @@ pub(super) struct Args {
     pub(super) from: Option<PathBuf>,
 }
 
-pub(super) fn run(_args: &Args, _context: &Context) -> Result<Code> {
-    Err(anyhow::anyhow!("the engine is on another branch"))
+pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
+    let settings = settle(&context.config(&[])?, context);
+    let interrupt = Interrupt::new();
+    signals::watch(&interrupt, &context.output)?;
+    let directory = &context.environment.directory;
+    let here = |path: &PathBuf| directory.join(path);
+    let sources = Sources { spec: args.spec.as_ref().map(here), from: args.from.as_ref().map(here) };
+    let output: &Output = &context.output;
+    let (mut workspace, done) = engine::init::init(directory, &sources, &settings, context.clock, output, &interrupt)?;
+    lines(&done).iter().for_each(|line| output.data(line));
+    if args.spec.is_none() || !engine::run::needs_initializer(&mut workspace)? {
+        output.data(next(&done));
+        return Ok(Code::Done);
+    }
+    if settings.provider.is_none() {
+        let variable = &settings.missing_key;
+        output.data(&format!(
+            "next: set `{variable}` to your key, then `longhaul run` turns the specification into a checklist"
+        ));
+        return Ok(Code::Done);
+    }
+    let missing = engine::run::hold_initializer(&mut workspace)?;
+    if missing.is_empty() {
+        output.data("next: look at `longhaul feature list`, then `longhaul run`");
+    } else {
+        output.warn(&format!("the initializer is not finished: {}; `longhaul run` continues it", missing.join("; ")));
+    }
+    Ok(Code::Done)
+}
+
+/// Says what was done, a line each.
+fn lines(done: &Done) -> Vec<String> {
+    let mut lines = vec![format!("project   {}", done.root.display()), format!("memory    {}", done.memory.display())];
+    if done.changed_nothing() {
+        lines.push("nothing changed: this project has its memory already".to_owned());
+    }
+    if !done.seeded.is_empty() {
+        lines.push(format!("seeded    {}", done.seeded.join(", ")));
+    }
+    if done.spec {
+        lines.push("spec      kept as /memories/spec.md".to_owned());
+    }
+    lines.extend(done.imported.iter().flat_map(Report::lines).map(|line| format!("import    {line}")));
+    lines.extend(done.kept.iter().map(|line| format!("kept      {line}")));
+    lines
+}
+
+fn next(done: &Done) -> &'static str {
+    match &done.imported {
+        Some(_) => "next: look at `longhaul status`, then `longhaul run`",
+        None if done.changed_nothing() => "next: `longhaul status` shows where things stand",
+        None => {
+            "next: add features with `longhaul feature add`, or start from a text with `longhaul init --spec SPEC.md`"
+        }
+    }
 }

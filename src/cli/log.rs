@@ -4,6 +4,10 @@ use super::Context;
 use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
+use crate::engine::workspace::Access;
+use crate::failure::Failure;
+use crate::memory::Filter;
+use crate::memory::MemoryPath;
 use anyhow::Result;
 
 /// Show the history of the memory: what each session wrote, and why
@@ -26,8 +30,27 @@ pub(super) struct Args {
     pub(super) session: Option<u32>,
 }
 
-pub(super) fn run(_args: &Args, _context: &Context) -> Result<Code> {
-    Err(anyhow::anyhow!("the memory is on another branch"))
+pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
+    let path = args.path.as_deref().map(memory_path).transpose()?;
+    let filter = Filter { path, session: args.session, feature: None, limit: args.count };
+    context.in_project(Access::Look, &[], |workspace| {
+        for entry in workspace.memory.history(&filter)? {
+            let at = entry.at.strftime("%Y-%m-%d %H:%M").to_string();
+            let (id, author, subject) = (&entry.id, &entry.author, &entry.subject);
+            context.output.data_line(&line(&Row { id, at, author, session: entry.session, subject }));
+            if args.patch {
+                let diff = workspace.memory.diff(&entry.id)?;
+                patch(&diff).iter().for_each(|line| context.output.data_line(line));
+            }
+        }
+        Ok(Code::Done)
+    })
+}
+
+/// Reads a path as the agent writes it, or without the first folder.
+fn memory_path(text: &str) -> Result<MemoryPath> {
+    let parsed = if text.starts_with('/') { MemoryPath::parse(text) } else { MemoryPath::relative(text) };
+    parsed.map_err(|error| Failure::usage(format!("`{text}` is no path in memory: {error}")).into())
 }
 
 /// One commit of the memory, as it is shown.

@@ -2,7 +2,13 @@
 
 use super::Context;
 use super::error::Code;
+use crate::engine::workspace::Access;
 use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::memory;
+use crate::memory::Author;
+use crate::memory::Origin;
+use crate::memory::Store;
 use anyhow::Result;
 use serde_json::Value;
 use serde_json::json;
@@ -36,7 +42,7 @@ pub(super) enum Command {
         #[arg(long, num_args = 2, value_names = ["FIRST", "LAST"], allow_negative_numbers = true)]
         lines: Option<Vec<i64>>,
     },
-    /// Make a file, or replace it
+    /// Make a file
     Create { path: String, text: String },
     /// Replace a text that occurs once in a file
     #[command(name = "str_replace")]
@@ -89,9 +95,46 @@ impl Command {
     }
 }
 
-pub(super) fn run(args: &Args, _context: &Context) -> Result<Code> {
-    args.command.input(&mut std::io::stdin())?;
-    Err(anyhow::anyhow!("the memory is on another branch"))
+pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
+    let input = args.command.input(&mut std::io::stdin())?;
+    match &args.store {
+        Some(folder) => {
+            let mut store = Store::open_or_create_free(&context.environment.directory.join(folder), context.clock)?;
+            serve(&mut store, input.as_ref(), context)
+        }
+        // What decides checks stays as it is while a run is on.
+        None => {
+            let protected = input.as_ref().is_some_and(touches_protected);
+            let access = if protected { Access::Change } else { Access::Look };
+            context.in_project(access, &[], |workspace| serve(&mut workspace.memory, input.as_ref(), context))
+        }
+    }
+}
+
+/// Tells whether a command changes files that only a person may change, and only outside a run.
+fn touches_protected(input: &Value) -> bool {
+    let paths = ["path", "old_path", "new_path"].iter().filter_map(|key| input[*key].as_str());
+    let protected =
+        |path: &str| ["spec.md", "init.md", "checks"].iter().any(|name| path.starts_with(&format!("{ROOT}/{name}")));
+    input["command"] != "view" && paths.into_iter().any(protected)
+}
+
+/// Answers one command, or the calls on standard input.
+fn serve(store: &mut Store, input: Option<&Value>, context: &Context) -> Result<Code> {
+    let origin = Origin::of(Author::External);
+    let Some(input) = input else {
+        memory::apply(store, std::io::stdin().lock(), |answer| context.output.answer(answer), &origin)?;
+        return Ok(Code::Done);
+    };
+    let result = store.run(input, &origin)?;
+    if result.is_error {
+        return Err(Failure::new(Kind::Failed, result.as_text()).into());
+    }
+    match result.as_text() {
+        text if text.is_empty() => context.output.data("(an image)"),
+        text => context.output.data(&text),
+    }
+    Ok(Code::Done)
 }
 
 /// Completes a path that was written without the first folder; what is wrong with it, the tool itself says.

@@ -19,6 +19,7 @@ mod output;
 mod past;
 mod rehearse;
 mod run;
+mod settings;
 mod show;
 mod signals;
 mod status;

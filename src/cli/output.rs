@@ -73,6 +73,13 @@ impl Output {
         self.state().print_data(&visible::json(value));
     }
 
+    /// Prints one JSON value on one line; fails when nobody reads any more.
+    pub fn answer(&self, value: &Value) -> io::Result<()> {
+        let mut state = self.state();
+        state.print_data(&visible::json(value));
+        state.data.error.take().map_or(Ok(()), Err)
+    }
+
     /// Prints a line that is not what was asked for, but worth knowing.
     pub(super) fn note(&self, line: &Line) {
         self.state().print_rest(line);

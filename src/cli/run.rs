@@ -1,7 +1,12 @@
 //! `longhaul run`
 
 use super::Context;
+use super::context::require_committed_settings;
 use super::error::Code;
+use crate::engine;
+use crate::engine::workspace::Access;
+use crate::event::Event;
+use crate::event::Sink;
 use anyhow::Result;
 
 /// Hold sessions until every required feature is proven or a limit is reached
@@ -49,6 +54,10 @@ impl Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    context.config(&args.settings())?;
-    Err(anyhow::anyhow!("the engine is on another branch"))
+    let reason = context.in_project(Access::Change, &args.settings(), |workspace| {
+        require_committed_settings(&workspace.project)?;
+        engine::run::run(workspace)
+    })?;
+    context.output.take(&Event::RunEnded { code: Code::Done as u8, reason });
+    Ok(Code::Done)
 }

@@ -4,9 +4,15 @@ use super::Context;
 use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
+use super::log;
+use super::log::Row;
 use super::narration::Narration;
 use super::past;
 use super::status::tone;
+use crate::engine;
+use crate::engine::workspace::Access;
+use crate::engine::workspace::Workspace;
+use crate::memory::Filter;
 use anyhow::Result;
 use serde_json::Value;
 
@@ -26,8 +32,39 @@ pub(super) struct Args {
     pub(super) json: bool,
 }
 
-pub(super) fn run(_args: &Args, _context: &Context) -> Result<Code> {
-    Err(anyhow::anyhow!("the engine is on another branch"))
+pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
+    context.in_project(Access::Look, &[], |workspace| match (&args.feature, args.session) {
+        (Some(id), _) => feature(workspace, id, args.json, context),
+        (None, session) => self::session(workspace, session.unwrap_or_default(), args.json, context),
+    })?;
+    Ok(Code::Done)
+}
+
+fn feature(workspace: &Workspace, id: &str, json: bool, context: &Context) -> Result<()> {
+    let (feature, state) = engine::status::feature(workspace, id)?;
+    if json {
+        context.output.json(&feature);
+        return Ok(());
+    }
+    feature_lines(&feature, &state).iter().for_each(|line| context.output.data_line(line));
+    let filter = Filter { feature: Some(id.to_owned()), ..Filter::default() };
+    context.output.data("history");
+    for entry in workspace.memory.history(&filter)? {
+        let at = entry.at.strftime("%Y-%m-%d %H:%M").to_string();
+        let row = Row { id: &entry.id, at, author: &entry.author, session: entry.session, subject: &entry.subject };
+        context.output.data_line(&log::line(&row));
+    }
+    Ok(())
+}
+
+fn session(workspace: &Workspace, number: u32, json: bool, context: &Context) -> Result<()> {
+    let events = engine::status::session(workspace, number)?;
+    if json {
+        context.output.json(&Value::Array(events));
+        return Ok(());
+    }
+    session_lines(&events).iter().for_each(|line| context.output.data_line(line));
+    Ok(())
 }
 
 /// Renders a feature as the checklist keeps it; `state` is the derived one.

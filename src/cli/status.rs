@@ -7,9 +7,12 @@ use super::line::Tone;
 use super::line::cut;
 use super::narration::count;
 use super::narration::price;
+use crate::engine;
+use crate::engine::status::Line as Feature;
+use crate::engine::status::Report;
+use crate::engine::status::Session;
+use crate::engine::workspace::Access;
 use anyhow::Result;
-use serde::Serialize;
-use std::path::PathBuf;
 use unicode_width::UnicodeWidthStr;
 
 /// Longest title in the table.
@@ -28,52 +31,13 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    let report = Err::<Report, _>(anyhow::anyhow!("the engine is on another branch"))?;
+    let report = context.in_project(Access::Look, &[], |workspace| engine::status::report(workspace))?;
     if args.json {
         context.output.json(&serde_json::to_value(&report)?);
     } else {
         lines(&report).iter().for_each(|line| context.output.data_line(line));
     }
     Ok(if args.exit_code && !all_done(&report) { Code::Unproven } else { Code::Done })
-}
-
-/// Everything `status` shows; stands for `engine::status::Report` until that is there.
-#[derive(Clone, Debug, Default, Serialize)]
-struct Report {
-    project: PathBuf,
-    memory: PathBuf,
-    commit: Option<String>,
-    branch: Option<String>,
-    features: Vec<Feature>,
-    required: usize,
-    done: usize,
-    next: Option<String>,
-    waiting: Vec<String>,
-    sessions: Vec<Session>,
-    tokens: u64,
-    cost: Option<f64>,
-    has_spec: bool,
-    notes: Vec<String>,
-    sandbox: String,
-    checkout: String,
-}
-
-#[derive(Clone, Debug, Default, Serialize)]
-struct Feature {
-    id: String,
-    title: String,
-    state: String,
-    required: bool,
-    attempts: u32,
-    last: Option<String>,
-    proven_at: Option<String>,
-}
-
-#[derive(Clone, Debug, Default, Serialize)]
-struct Session {
-    number: u32,
-    feature: Option<String>,
-    ended: Option<String>,
 }
 
 /// Tells whether nothing required is left; an empty checklist is no success.
@@ -132,7 +96,7 @@ fn sessions_text(sessions: &[Session]) -> String {
     format!("{}; newest: {}{feature}: {end}", sessions.len(), last.number)
 }
 
-fn table(features: &[Feature]) -> Vec<Line> {
+pub(super) fn table(features: &[Feature]) -> Vec<Line> {
     let widest = |of: fn(&Feature) -> &str, least: usize| {
         features.iter().map(|feature| of(feature).width()).max().unwrap_or(0).max(least) + 2
     };

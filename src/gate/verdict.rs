@@ -284,7 +284,7 @@ impl Verdict {
             tree: tree.to_owned(),
             level: "plain".to_owned(),
             checkout: "in-place",
-            session: 7,
+            session: Some(7),
             at: "2026-11-29T14:03:00Z".to_owned(),
             red: None,
         };

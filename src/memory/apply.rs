@@ -1,7 +1,7 @@
 //! The memory tool as a line service: one call in, one result out.
 
+use std::io;
 use std::io::BufRead;
-use std::io::Write;
 
 use anyhow::Context;
 use anyhow::Result;
@@ -13,9 +13,14 @@ use crate::memory::trailers::Origin;
 use crate::memory::trailers::ToolUse;
 use crate::message::ToolResult;
 
-/// Answers each line, a tool input or a whole `tool_use` block, with one `tool_result` line, written out before the
-/// next is read. A line that is no call is answered with an error; only a memory that fails ends the service.
-pub fn apply(store: &mut Store, mut input: impl BufRead, mut output: impl Write, origin: &Origin) -> Result<()> {
+/// Answers each line, a tool input or a whole `tool_use` block, with one `tool_result` object, given to `answers`, which
+/// writes it out before the next line is read. A line that is no call is answered with an error; only a memory that fails ends the service.
+pub fn apply(
+    store: &mut Store,
+    mut input: impl BufRead,
+    mut answers: impl FnMut(&Value) -> io::Result<()>,
+    origin: &Origin,
+) -> Result<()> {
     for number in 1_u64.. {
         let mut line = Vec::new();
         if input.read_until(b'\n', &mut line).context("could not read the next call")? == 0 {
@@ -30,7 +35,7 @@ pub fn apply(store: &mut Store, mut input: impl BufRead, mut output: impl Write,
         let block = json!({
             "type": "tool_result", "tool_use_id": call.id, "content": result.content, "is_error": result.is_error,
         });
-        writeln!(output, "{block}").and_then(|()| output.flush()).context("could not write the answer")?;
+        answers(&block).context("could not write the answer")?;
         answer?;
     }
     Ok(())

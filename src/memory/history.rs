@@ -23,6 +23,7 @@ pub struct Filter {
     /// Only commits that changed this file, or something in this folder.
     pub path: Option<MemoryPath>,
     pub session: Option<u32>,
+    pub feature: Option<String>,
     /// At most so many, the newest.
     pub limit: Option<usize>,
 }
@@ -69,6 +70,9 @@ impl Store {
             next = commit.parent.clone();
             let message = trailers::parse(&commit.message);
             if filter.session.is_some() && session(&message.trailers) != filter.session {
+                continue;
+            }
+            if filter.feature.is_some() && value(&message.trailers, "Feature") != filter.feature.as_deref() {
                 continue;
             }
             if let Some(path) = &filter.path

@@ -2,7 +2,12 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
+mod demo;
 mod provider_client;
 mod provider_recordings;
 mod provider_replay;
 mod provider_script;
+mod reports;
+mod running;
+mod setting_up;
+mod support;

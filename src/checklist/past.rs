@@ -1,0 +1,54 @@
+//! What the records of a feature say about its past.
+
+use crate::checklist::feature::Feature;
+use crate::gate::Red;
+
+impl Feature {
+    /// Returns the recorded non-pass on which a proof can stand.
+    pub fn red(&self) -> Option<Red> {
+        let baseline = self.baseline.as_ref().filter(|baseline| !is_green(&baseline.verdict))?;
+        Some(Red { commit: baseline.commit.clone(), verdict: baseline.verdict.clone(), check: baseline.check.clone() })
+    }
+
+    /// Returns when the check last passed, as written; empty when it never did.
+    pub fn checked_at(&self) -> String {
+        let newest = self.checked.as_ref().or(self.evidence.as_ref()).or(self.accepted.as_ref());
+        newest.and_then(|record| record["at"].as_str()).unwrap_or_default().to_owned()
+    }
+
+    /// Tells whether the newest result that did not prove it is of this check and of this tree.
+    pub fn was_judged_on(&self, tree: &str) -> bool {
+        let digest = self.check.as_ref().map(crate::gate::Check::digest);
+        self.last_verdict
+            .as_ref()
+            .is_some_and(|verdict| verdict["tree"] == tree && verdict["check"].as_str() == digest.as_deref())
+    }
+
+    /// Returns the name of the newest result that did not prove it.
+    pub fn last_finding(&self) -> Option<&str> {
+        self.last_verdict.as_ref()?["verdict"].as_str()
+    }
+
+    /// Returns the newest result that did not prove it as text: what was found, why, and the end of the output.
+    pub fn last_verdict_text(&self) -> Option<String> {
+        let verdict = self.last_verdict.as_ref()?;
+        let parts = ["verdict", "detail", "tail"].iter().filter_map(|key| verdict[*key].as_str());
+        let parts: Vec<&str> = parts.filter(|part| !part.is_empty()).collect();
+        Some(parts.join("\n"))
+    }
+
+    /// Tells whether a person took it although its check could be run, so that a sweep watches over it.
+    pub fn is_accepted_green(&self) -> bool {
+        let green = |record: &serde_json::Value| record["verdict"].as_str().is_some_and(is_green);
+        self.check.is_some() && self.accepted.as_ref().is_some_and(green)
+    }
+
+    /// Tells whether an accepted feature was looked at on this tree.
+    pub fn was_green_on(&self, tree: &str) -> bool {
+        [&self.checked, &self.evidence, &self.accepted].into_iter().flatten().any(|record| record["tree"] == tree)
+    }
+}
+
+fn is_green(verdict: &str) -> bool {
+    matches!(verdict, "passed" | "already green")
+}

@@ -1,0 +1,111 @@
+//! Turns what was configured into what the engine needs.
+
+use super::Context;
+use crate::config::Config;
+use crate::config::Review;
+use crate::engine::budget::Limits;
+use crate::engine::budget::Price;
+use crate::engine::settings::Settings;
+use crate::gate;
+use crate::memory::Caps;
+use crate::provider;
+use crate::provider::Secret;
+use crate::sandbox;
+use crate::tools;
+use std::collections::BTreeMap;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// Time between TERM and KILL.
+const GRACE: Duration = Duration::from_secs(2);
+/// Bytes kept of a check's output at each end.
+const KEEP: usize = 64 * 1024;
+
+/// Settles everything for one command.
+pub(super) fn settle(config: &Config, context: &Context) -> Settings {
+    let variables = &context.environment.variables;
+    let key = variables.get(&config.provider.key_env).filter(|key| !key.is_empty());
+    let secret_names = vec![config.provider.key_env.clone(), "ANTHROPIC_AUTH_TOKEN".to_owned()];
+    let inner = sandbox::environment(variables, &config.sandbox.pass_env, &secret_names);
+    Settings {
+        model: config.agent.model.clone(),
+        max_tokens: config.agent.max_tokens,
+        window: config.agent.window,
+        provider: key.map(|key| service(config, key)),
+        missing_key: config.provider.key_env.clone(),
+        limits: limits(config),
+        price: config.prices.get(&config.agent.model).map(price),
+        attempts: config.run.attempts,
+        breaker: config.run.breaker,
+        final_sweep: config.run.final_sweep,
+        sweep_budget: config.run.sweep_budget,
+        review: config.gate.review == Review::Ask,
+        gate: gate::Settings {
+            timeout: config.gate.timeout,
+            grace: GRACE,
+            keep: KEEP,
+            environment: inner.clone(),
+            scratch: variables.get("TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from),
+            tool_home: variables.get("HOME").map(PathBuf::from),
+        },
+        tool_limits: tools::Limits::default(),
+        caps: Caps {
+            file_bytes: usize::try_from(config.memory.file_bytes).unwrap_or(usize::MAX),
+            files: config.memory.files,
+            view_chars: config.memory.view_chars,
+        },
+        outer: without(variables, &secret_names),
+        inner: with_home(inner, variables),
+        secrets: key.cloned().into_iter().collect(),
+        session_start: config.hooks.session_start.clone(),
+        session_end: config.hooks.session_end.clone(),
+    }
+}
+
+fn service(config: &Config, key: &str) -> provider::Settings {
+    provider::Settings {
+        base_url: config.provider.base_url.clone(),
+        key: Some(Secret::new(key)),
+        key_env: config.provider.key_env.clone(),
+        version: config.provider.version.clone(),
+        betas: config.provider.betas.clone(),
+        outage_budget: config.provider.outage_budget,
+        ..provider::Settings::default()
+    }
+}
+
+/// Reads zero as no limit.
+fn limits(config: &Config) -> Limits {
+    let budget = &config.budget;
+    Limits {
+        usd: Some(budget.usd).filter(|usd| *usd > 0.0),
+        time: Some(budget.time).filter(|time| !time.is_zero()),
+        sessions: Some(budget.sessions).filter(|sessions| *sessions > 0),
+        turns_per_session: Some(budget.turns_per_session).filter(|turns| *turns > 0),
+        tokens: Some(budget.tokens).filter(|tokens| *tokens > 0),
+    }
+}
+
+fn price(price: &crate::config::Price) -> Price {
+    Price { input: price.input, output: price.output, cache_write: price.cache_write, cache_read: price.cache_read }
+}
+
+/// The environment of git and of the user's own hooks: everything but our keys.
+fn without(variables: &BTreeMap<String, String>, secrets: &[String]) -> BTreeMap<String, String> {
+    variables
+        .iter()
+        .filter(|(name, _)| !secrets.contains(name))
+        .map(|(name, value)| (name.clone(), value.clone()))
+        .collect()
+}
+
+/// In plain mode the agent's commands keep the user's home, where their tools and their git identity live.
+fn with_home(mut inner: BTreeMap<String, String>, outer: &BTreeMap<String, String>) -> BTreeMap<String, String> {
+    let git = ["GIT_AUTHOR_NAME", "GIT_AUTHOR_EMAIL", "GIT_COMMITTER_NAME", "GIT_COMMITTER_EMAIL"];
+    for name in git.iter().chain(&["HOME", "XDG_CONFIG_HOME"]) {
+        if let Some(value) = outer.get(*name) {
+            inner.insert((*name).to_owned(), value.clone());
+        }
+    }
+    inner
+}

@@ -1,0 +1,89 @@
+//! A person's word: approving a changed check, or vouching for a feature.
+
+use crate::checklist::Accepted as Place;
+use crate::checklist::Checklist;
+use crate::checklist::Feature;
+use crate::checklist::State;
+use crate::engine::feature;
+use crate::engine::run;
+use crate::engine::verify;
+use crate::engine::verify::Setting;
+use crate::engine::workspace::Workspace;
+use crate::failure::Failure;
+use crate::gate;
+use crate::gate::Verdict;
+use anyhow::Result;
+
+/// What accepting did for one feature.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Accepted {
+    /// The check had changed; its present form is pinned and has a new baseline.
+    Check(String),
+    /// A person vouches for the feature.
+    Feature(String),
+}
+
+/// Accepts these features. One whose check differs from its pins gets the check approved; any other is vouched for.
+pub fn accept(ws: &mut Workspace, ids: &[String], reason: &str) -> Result<Vec<Accepted>> {
+    run::adopt(ws)?;
+    run::require_clean(ws)?;
+    let checklist = ws.checklist()?;
+    let mut done = Vec::new();
+    for id in ids {
+        verify::find(&checklist, id)?;
+    }
+    for id in ids {
+        done.push(accept_one(ws, id, reason)?);
+    }
+    Ok(done)
+}
+
+/// Accepts every feature whose check passed before any work.
+pub fn accept_already_green(ws: &mut Workspace, reason: &str) -> Result<Vec<Accepted>> {
+    let tree = ws.project.head()?.map(|head| head.tree).unwrap_or_default();
+    let checklist = ws.checklist()?;
+    let green =
+        checklist.features().iter().filter(|feature| checklist.state(&feature.id, &tree) == State::AlreadyGreen);
+    let ids: Vec<String> = green.map(|feature| feature.id.clone()).collect();
+    if ids.is_empty() {
+        return Err(Failure::usage("no feature is already green").hint("see `longhaul status`").into());
+    }
+    accept(ws, &ids, reason)
+}
+
+fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
+    let mut checklist = ws.checklist()?;
+    if check_changed(ws, &checklist, id)? {
+        checklist.approve(id, "user")?;
+        feature::save_approved(
+            ws,
+            checklist,
+            &[id.to_owned()],
+            &format!("checklist: accept the changed check of {id}"),
+        )?;
+        return Ok(Accepted::Check(id.to_owned()));
+    }
+    let head = ws.head()?;
+    let at = ws.clock.now().to_string();
+    let place = Place { commit: &head.commit, tree: &head.tree, at: &at };
+    let verdict = look(ws, verify::find(&checklist, id)?)?;
+    checklist.accept(id, reason, place, verdict.as_ref())?;
+    let origin = ws.origin(None, Some(id));
+    ws.save(&checklist, &format!("checklist: accept {id}"), vec![], &origin)?;
+    Ok(Accepted::Feature(id.to_owned()))
+}
+
+/// Tells whether the files that decide the check differ from what was approved.
+fn check_changed(ws: &Workspace, checklist: &Checklist, id: &str) -> Result<bool> {
+    let Some(check) = verify::find(checklist, id)?.check.clone() else { return Ok(false) };
+    let scripts = ws.check_files()?;
+    let now = gate::closure(&ws.project, &check, &scripts)?;
+    Ok(now.into_iter().map(|file| (file.path, file.id)).collect::<std::collections::BTreeMap<_, _>>() != check.pins)
+}
+
+/// Runs the check of a feature that a person vouches for, so that what it said is kept; it decides nothing.
+fn look(ws: &Workspace, feature: &Feature) -> Result<Option<Verdict>> {
+    let runs = feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command);
+    let outputs = ws.outputs();
+    runs.then(|| verify::judge(ws, feature, Setting { session: None, outputs: &outputs })).transpose()
+}

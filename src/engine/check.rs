@@ -1,0 +1,52 @@
+//! Checks run by hand; they prove just as they do after a session.
+
+use crate::checklist::Checklist;
+use crate::checklist::Feature;
+use crate::engine::run;
+use crate::engine::verify;
+use crate::engine::verify::Attempt;
+use crate::engine::verify::Outcome;
+use crate::engine::verify::Setting;
+use crate::engine::workspace::Workspace;
+use crate::gate::Finding;
+use crate::gate::Kind;
+use anyhow::Result;
+
+/// Which checks to run.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub enum Which {
+    These(Vec<String>),
+    /// Those of features that are not done.
+    Undone,
+    All,
+}
+
+/// Runs checks one after another and commits each result; stops early only when interrupted.
+pub fn check(ws: &mut Workspace, which: &Which) -> Result<Vec<Outcome>> {
+    run::prepare(ws)?;
+    let checklist = ws.checklist()?;
+    let ids = ids(&checklist, which)?;
+    let outputs = ws.outputs();
+    let mut outcomes = Vec::new();
+    for id in ids {
+        let outcome = verify::verify(ws, &id, Attempt::Free, Setting { session: None, outputs: &outputs })?;
+        let interrupted = outcome.verdict.finding() == Finding::Interrupted;
+        outcomes.push(outcome);
+        if interrupted {
+            return Err(run::interrupted().into());
+        }
+    }
+    Ok(outcomes)
+}
+
+fn ids(checklist: &Checklist, which: &Which) -> Result<Vec<String>> {
+    if let Which::These(ids) = which {
+        for id in ids {
+            verify::find(checklist, id)?;
+        }
+        return Ok(ids.clone());
+    }
+    let runs = |feature: &&Feature| feature.check.as_ref().is_some_and(|check| check.kind == Kind::Command);
+    let wanted = |feature: &&Feature| *which == Which::All || !feature.is_done();
+    Ok(checklist.features().iter().filter(runs).filter(wanted).map(|feature| feature.id.clone()).collect())
+}

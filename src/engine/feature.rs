@@ -1,0 +1,109 @@
+//! Changes to the checklist by a person: features added, removed, tried again.
+
+use crate::checklist::Checklist;
+use crate::checklist::State;
+use crate::engine::run;
+use crate::engine::verify;
+use crate::engine::verify::Setting;
+use crate::engine::workspace::PINNED;
+use crate::engine::workspace::Workspace;
+use crate::failure::Failure;
+use crate::gate;
+use crate::memory::Change;
+use anyhow::Result;
+use serde_json::Value;
+
+/// A feature that was added, and what now decides its check.
+#[derive(Clone, Debug)]
+pub struct Added {
+    pub id: String,
+    pub state: State,
+    /// The files of its hard closure, and whether each was there.
+    pub closure: Vec<(String, bool)>,
+}
+
+/// Adds one feature or an array of them, pins their checks and runs each once for its baseline.
+pub fn add(ws: &mut Workspace, json: &Value) -> Result<Vec<Added>> {
+    run::adopt(ws)?;
+    let mut checklist = ws.checklist()?;
+    let ids = checklist.add(json, "user").map_err(|problem| {
+        Failure::usage(format!("nothing was added: {problem:#}")).hint("`longhaul feature add --help` shows the form")
+    })?;
+    let subject = match ids.as_slice() {
+        [id] => format!("checklist: add {id}"),
+        ids => format!("checklist: add {} features", ids.len()),
+    };
+    save_approved(ws, checklist, &ids, &subject)?;
+    let checklist = ws.checklist()?;
+    let tree = ws.project.head()?.map(|head| head.tree).unwrap_or_default();
+    ids.into_iter().map(|id| added(&checklist, id, &tree)).collect()
+}
+
+fn added(checklist: &Checklist, id: String, tree: &str) -> Result<Added> {
+    let check = verify::find(checklist, &id)?.check.as_ref();
+    let pins = check.into_iter().flat_map(|check| &check.pins);
+    let closure = pins.map(|(path, pin)| (path.clone(), pin.is_some())).collect();
+    Ok(Added { state: checklist.state(&id, tree), id, closure })
+}
+
+/// Pins the checks of these features as they stand now, commits, and runs the baselines where the project allows it.
+pub(in crate::engine) fn save_approved(
+    ws: &mut Workspace,
+    mut checklist: Checklist,
+    ids: &[String],
+    subject: &str,
+) -> Result<()> {
+    let pinned = pin(ws, &mut checklist, ids)?;
+    let origin = ws.origin(None, None);
+    ws.save(&checklist, subject, pinned, &origin)?;
+    baselines_if_clean(ws)
+}
+
+/// Pins the checks of these features; returns the pinned bytes, to be committed together with the checklist.
+pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[String]) -> Result<Vec<Change>> {
+    let scripts = ws.check_files()?;
+    let mut changes: Vec<Change> = Vec::new();
+    for id in ids {
+        let Some(check) = verify::find(checklist, id)?.check.clone() else { continue };
+        let closure = gate::closure(&ws.project, &check, &scripts)?;
+        for file in &closure {
+            let Some(id) = &file.id else { continue };
+            let path = format!("{PINNED}{id}");
+            let known = changes.iter().any(|change| change.path == path) || ws.memory.read(&path)?.is_some();
+            if !known {
+                changes.push(Change { path, bytes: Some(file.bytes.clone()) });
+            }
+        }
+        checklist.pin(id, &closure.into_iter().map(|file| (file.path, file.id)).collect())?;
+    }
+    Ok(changes)
+}
+
+/// Runs the baselines now if the project has a clean commit to stand on; the next run does it otherwise.
+fn baselines_if_clean(ws: &mut Workspace) -> Result<()> {
+    let clean = ws.project.head()?.is_some() && ws.project.changes()?.tracked.is_empty();
+    if !clean {
+        ws.notice("the new checks run at the start of the next run: the project has no clean commit yet");
+        return Ok(());
+    }
+    let outputs = ws.outputs();
+    verify::sweep_baselines(ws, Setting { session: None, outputs: &outputs })
+}
+
+/// Removes a feature; refuses while another one depends on it.
+pub fn remove(ws: &mut Workspace, id: &str) -> Result<()> {
+    let mut checklist = ws.checklist()?;
+    verify::find(&checklist, id)?;
+    checklist.remove(id).map_err(|problem| Failure::usage(problem.to_string()))?;
+    let origin = ws.origin(None, Some(id));
+    ws.save(&checklist, &format!("checklist: remove {id}"), vec![], &origin)
+}
+
+/// Clears the block and the attempts of a feature, so that it is tried again.
+pub fn reopen(ws: &mut Workspace, id: &str) -> Result<()> {
+    let mut checklist = ws.checklist()?;
+    verify::find(&checklist, id)?;
+    checklist.reopen(id)?;
+    let origin = ws.origin(None, Some(id));
+    ws.save(&checklist, &format!("checklist: reopen {id}"), vec![], &origin)
+}

@@ -1,0 +1,239 @@
+//! The session-end hook: always runs, also after a crash of the agent, and may run twice.
+//!
+//! Each step is committed before the next begins, so a kill between two of them loses neither: the next run finds the
+//! session unfinished and does what is missing.
+
+use crate::checklist;
+use crate::driver::Ending;
+use crate::engine::session::Session;
+use crate::engine::verify;
+use crate::engine::verify::Attempt;
+use crate::engine::verify::Outcome;
+use crate::engine::verify::Swept;
+use crate::engine::workspace::PROGRESS;
+use crate::engine::workspace::Workspace;
+use crate::event::Event;
+use crate::memory::Change;
+use crate::memory::Filter;
+use crate::memory::MemoryPath;
+use crate::process;
+use crate::process::Command;
+use crate::process::Exit;
+use crate::project::Leftover;
+use anyhow::Context;
+use anyhow::Result;
+use serde_json::Value;
+use serde_json::json;
+use std::time::Duration;
+
+/// Longest time one of the user's own commands may take.
+const COMMAND_LIMIT: Duration = Duration::from_secs(300);
+
+/// What goes into the progress log: longhaul's facts, and the agent's own words.
+#[derive(Clone, Debug, Default)]
+pub struct Entry {
+    pub facts: Vec<String>,
+    pub words: String,
+}
+
+/// What the hook did and found.
+#[derive(Debug, Default)]
+pub struct Report {
+    pub outcome: Option<Outcome>,
+    pub swept: Swept,
+    /// Why the session ended, one sentence.
+    pub reason: String,
+}
+
+/// Runs every step for a session that has just ended.
+pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: bool) -> Result<Report> {
+    let mut report = Report { reason: ending.to_string(), ..Report::default() };
+    let leftover = save_leftover(ws, session.number, "", &session.keep_out)?;
+    step(ws, "leftover changes committed");
+    // A person who interrupts wants to stop now: the next run starts with this check.
+    if !matches!(ending, Ending::Interrupted) {
+        report.outcome = run_check(ws, session, ending, tampered)?;
+        step(ws, "check recorded");
+        let touched = ws.project.changed_paths(&session.started_at, &ws.head()?.commit).unwrap_or_default();
+        report.swept = verify::sweep(ws, &touched, Some(ws.settings.sweep_budget), session.setting())?;
+        step(ws, "sweep recorded");
+    }
+    let entry = entry(ws, session, ending, tampered, &leftover, &report)?;
+    append_progress(ws, session.number, &entry)?;
+    step(ws, "progress written");
+    run_commands(ws, &ws.settings.session_end.clone(), &outcome_json(session, &report));
+    Ok(report)
+}
+
+fn step(ws: &Workspace, name: &str) {
+    ws.tell(&Event::HookStep { step: name.to_owned() });
+}
+
+/// Commits what lies uncommitted in the project as `wip(session N)`; `mark` says more, such as `, interrupted`.
+pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, keep_out: &[String]) -> Result<Leftover> {
+    let subject = format!("wip(session {number}{mark})");
+    let leftover = ws.project.commit_leftover(&subject, keep_out)?;
+    if let Some(id) = &leftover.commit {
+        ws.tell(&Event::Committed { place: "project".to_owned(), id: id.clone(), subject });
+    }
+    for (path, reason) in &leftover.left_out {
+        ws.warn(format!("`{path}` was left out of the commit: {reason}"));
+    }
+    Ok(leftover)
+}
+
+/// Runs the session's check. A session that changed protected files by hand proves nothing, whatever the check says.
+fn run_check(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: bool) -> Result<Option<Outcome>> {
+    let Some(id) = &session.feature else { return Ok(None) };
+    let attempt = match ending {
+        Ending::Provider(_) | Ending::Limit(_) => Attempt::Free,
+        _ => Attempt::Counts,
+    };
+    if let Ending::HandedOver(hand_over) = ending
+        && let Some(problem) = &hand_over.check_problem
+    {
+        wait_for_person(ws, session, id, problem)?;
+        return Ok(None);
+    }
+    if tampered {
+        ws.warn(format!(
+            "session {} changed protected files, so it proves nothing; {id} stays as it was",
+            session.number
+        ));
+        count_attempt(ws, session, id)?;
+        return Ok(None);
+    }
+    let outcome = verify::verify(ws, id, attempt, session.setting())?;
+    if !outcome.verdict.proves() {
+        block_if_tried_enough(ws, session, id)?;
+    }
+    Ok(Some(outcome))
+}
+
+fn count_attempt(ws: &mut Workspace, session: &Session, id: &str) -> Result<()> {
+    let mut checklist = ws.checklist()?;
+    checklist.count_attempt(id)?;
+    let origin = ws.origin(Some(session.number), Some(id));
+    ws.save(&checklist, &format!("gate: {id} not proven: the session changed protected files"), vec![], &origin)?;
+    block_if_tried_enough(ws, session, id)
+}
+
+fn wait_for_person(ws: &mut Workspace, session: &Session, id: &str, problem: &str) -> Result<()> {
+    let mut checklist = ws.checklist()?;
+    checklist.block(id, &format!("waits for a person: the agent says that the check is wrong: {problem}"))?;
+    let origin = ws.origin(Some(session.number), Some(id));
+    ws.warn(format!("{id} waits for a person: the agent says that its check is wrong: {problem}"));
+    ws.save(&checklist, &format!("checklist: {id} waits for a person"), vec![], &origin)
+}
+
+fn block_if_tried_enough(ws: &mut Workspace, session: &Session, id: &str) -> Result<()> {
+    let mut checklist = ws.checklist()?;
+    let feature = verify::find(&checklist, id)?;
+    let attempts = feature.attempts;
+    if feature.passes || feature.blocked.is_some() || attempts < ws.settings.attempts {
+        return Ok(());
+    }
+    checklist.block(id, &format!("{attempts} attempts did not prove it"))?;
+    let origin = ws.origin(Some(session.number), Some(id));
+    ws.warn(format!("{id} is blocked after {attempts} attempts; `longhaul show {id}` tells why"));
+    ws.save(&checklist, &format!("checklist: block {id} after {attempts} attempts"), vec![], &origin)
+}
+
+/// Gathers the facts of the session, and after them the agent's own words.
+fn entry(
+    ws: &Workspace,
+    session: &Session,
+    ending: &Ending,
+    tampered: bool,
+    leftover: &Leftover,
+    report: &Report,
+) -> Result<Entry> {
+    let mut facts = Vec::new();
+    let id = session.feature.as_deref();
+    match (&report.outcome, id) {
+        (Some(outcome), Some(id)) => {
+            let seconds = outcome.verdict.trial().duration().as_secs_f64();
+            facts.push(format!(
+                "feature: {id}, {} (check {} in {seconds:.1} s)",
+                outcome.state,
+                outcome.verdict.finding()
+            ));
+        }
+        (None, Some(id)) if tampered => {
+            facts.push(format!("feature: {id}, nothing proven: protected files were changed by shell and put back"))
+        }
+        (None, Some(id)) => facts.push(format!("feature: {id}, check not run")),
+        (_, None) => facts.push("initializer".to_owned()),
+    }
+    for id in &report.swept.regressed {
+        facts.push(format!("regressed: {id}"));
+    }
+    let commits = ws.project.commits_since(&session.started_at)?;
+    let short: Vec<&str> = commits.iter().take(10).map(|id| &id[..7]).collect();
+    let more =
+        if commits.len() > short.len() { format!(" and {} more", commits.len() - short.len()) } else { String::new() };
+    facts.push(match short.as_slice() {
+        [] => "project commits: none".to_owned(),
+        short => format!("project commits: {}{more}", short.join(" ")),
+    });
+    if let Some(id) = &leftover.commit {
+        facts.push(format!("left uncommitted by the session, saved as {}", &id[..7]));
+    }
+    facts.push(session.cost_line());
+    facts.push(format!("ended: {ending}"));
+    Ok(Entry { facts, words: words(ending) })
+}
+
+/// Joins what the agent said when it handed over; claims, and shown as such.
+fn words(ending: &Ending) -> String {
+    let Ending::HandedOver(hand_over) = ending else { return String::new() };
+    let parts = [("done", &hand_over.done), ("remaining", &hand_over.remaining), ("next", &hand_over.next)];
+    let said = parts.iter().filter(|(_, text)| !text.trim().is_empty());
+    said.map(|(name, text)| format!("{name}: {}", text.trim())).collect::<Vec<_>>().join("\n")
+}
+
+/// Appends an entry to the progress log, once: a second call for the same session does nothing.
+pub fn append_progress(ws: &mut Workspace, number: u32, entry: &Entry) -> Result<()> {
+    let subject = format!("progress: session {number}");
+    let filter = Filter { path: Some(MemoryPath::relative(PROGRESS)?), session: Some(number), ..Filter::default() };
+    let written =
+        ws.memory.history(&filter)?.iter().any(|commit| commit.subject == subject && commit.author == "longhaul");
+    if written {
+        return Ok(());
+    }
+    let text = ws.memory.read(PROGRESS)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
+    let at = ws.clock.now().strftime("%Y-%m-%d %H:%M UTC").to_string();
+    let entry = checklist::progress_entry(number, &at, &entry.facts, &entry.words);
+    let log = checklist::append_progress(&text, &entry);
+    let changes = match checklist::rotate_progress(&log) {
+        None => vec![Change::put(PROGRESS, log)],
+        Some(rotated) => vec![Change::put(PROGRESS, rotated.rest), Change::put(rotated.path, rotated.older)],
+    };
+    let origin = ws.origin(Some(number), None);
+    let id = ws.memory.write(&subject, &changes, &origin).context("could not write the progress entry")?;
+    ws.tell(&Event::Committed { place: "memory".to_owned(), id, subject });
+    Ok(())
+}
+
+fn outcome_json(session: &Session, report: &Report) -> Value {
+    json!({
+        "session": session.number,
+        "feature": session.feature,
+        "proven": report.outcome.as_ref().is_some_and(|outcome| outcome.verdict.proves()),
+        "finding": report.outcome.as_ref().map(|outcome| outcome.verdict.finding().to_string()),
+        "regressed": report.swept.regressed,
+        "reason": report.reason,
+    })
+}
+
+/// Runs the user's own commands with the outcome on stdin; a failure is told and never fatal.
+pub fn run_commands(ws: &Workspace, commands: &[String], outcome: &Value) {
+    for text in commands {
+        let mut command = Command::shell(text, ws.project.root(), ws.settings.outer.clone()).limit(COMMAND_LIMIT);
+        command.stdin = Some(outcome.to_string().into_bytes());
+        let finished = process::run(&command, &ws.interrupt.for_cleanup());
+        if finished.exit != Exit::Code(0) {
+            ws.warn(format!("the hook `{text}` failed ({}): {}", finished.exit, finished.output.last_lines(5)));
+        }
+    }
+}

@@ -1,0 +1,175 @@
+//! Setting up: the memory repository, its seeds, an imported checklist, a specification, the initializer session.
+//!
+//! Every step adds what is missing and overwrites nothing, so an `init` that was cut off is finished by the next one.
+
+use crate::checklist::Checklist;
+use crate::checklist::Imported;
+use crate::checklist::Report;
+use crate::checklist::read_import;
+use crate::clock::Clock;
+use crate::engine::feature;
+use crate::engine::lock::RunLock;
+use crate::engine::settings::Settings;
+use crate::engine::workspace::SPEC;
+use crate::engine::workspace::Workspace;
+use crate::event::Sink;
+use crate::failure::Failure;
+use crate::memory::Author;
+use crate::memory::Change;
+use crate::memory::Filter;
+use crate::memory::MemoryPath;
+use crate::memory::Origin;
+use crate::memory::Place;
+use crate::memory::Policy;
+use crate::memory::Store;
+use crate::process::Interrupt;
+use crate::project::Project;
+use crate::prompts;
+use anyhow::Context;
+use anyhow::Result;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// What `init` is asked to take in.
+#[derive(Clone, Debug, Default)]
+pub struct Sources {
+    pub spec: Option<PathBuf>,
+    pub from: Option<PathBuf>,
+}
+
+/// What `init` did.
+#[derive(Debug, Default)]
+pub struct Done {
+    pub root: PathBuf,
+    pub memory: PathBuf,
+    /// The seeds that were missing and are there now, by what they are.
+    pub seeded: Vec<String>,
+    /// The specification was taken in.
+    pub spec: bool,
+    /// The checklist was taken in, with what the importer has to say.
+    pub imported: Option<Report>,
+    /// What was asked for and left alone, because memory already holds something there.
+    pub kept: Vec<String>,
+}
+
+impl Done {
+    /// Tells whether everything was there already.
+    pub fn changed_nothing(&self) -> bool {
+        self.seeded.is_empty() && !self.spec && self.imported.is_none()
+    }
+}
+
+/// What was read before anything was written, so that bad input leaves no half-made memory.
+struct Read {
+    spec: Option<String>,
+    import: Option<Imported>,
+}
+
+/// Makes the memory of the project around `dir`, or completes it, and returns the opened workspace.
+pub fn init<'a>(
+    dir: &Path,
+    sources: &Sources,
+    settings: &'a Settings,
+    clock: Clock,
+    sink: &'a dyn Sink,
+    interrupt: &'a Interrupt,
+) -> Result<(Workspace<'a>, Done)> {
+    let read = read(sources)?;
+    let project = Project::discover(dir, settings.outer.clone())?;
+    let place = Place::in_project(project.root(), project.common_dir());
+    fs::create_dir_all(&place.state).with_context(|| {
+        format!(
+            "could not make `{}`; longhaul keeps its memory there, so the folder must be writable",
+            place.state.display()
+        )
+    })?;
+    let lock = RunLock::take(&place.state.join("run.lock"))?;
+    project.exclude(".longhaul/")?;
+    let mut done = Done { root: project.root().to_owned(), memory: place.repository.clone(), ..Done::default() };
+    let memory = if Store::exists(&place) {
+        Store::open(&place, Policy::Project, settings.caps, clock)?
+    } else {
+        Store::create(&place, Policy::Project, settings.caps, clock)?
+    };
+    let mut ws = Workspace::of(project, memory, lock, settings, clock, sink, interrupt);
+    seed(&mut ws, &mut done)?;
+    take_spec(&mut ws, read.spec, &mut done)?;
+    take_checklist(&mut ws, read.import, &mut done)?;
+    Ok((ws, done))
+}
+
+fn read(sources: &Sources) -> Result<Read> {
+    let spec = sources.spec.as_deref().map(|path| read_text(path, "the specification")).transpose()?;
+    let import = match &sources.from {
+        None => None,
+        Some(path) => {
+            let bytes = read_bytes(path, "the checklist")?;
+            let imported = read_import(&bytes).map_err(|problem| {
+                Failure::usage(format!("the checklist `{}` cannot be taken in: {problem}", path.display()))
+                    .hint("mend the file and run the same command again; nothing was changed")
+            })?;
+            Some(imported)
+        }
+    };
+    Ok(Read { spec, import })
+}
+
+/// Reads a file a person named; what is wrong with it is their business, so each fault is a usage failure.
+fn read_bytes(path: &Path, what: &str) -> Result<Vec<u8>> {
+    Ok(fs::read(path).map_err(|error| {
+        Failure::usage(format!("could not read {what} `{}`: {error}", path.display())).hint("check the path")
+    })?)
+}
+
+fn read_text(path: &Path, what: &str) -> Result<String> {
+    String::from_utf8(read_bytes(path, what)?).map_err(|error| {
+        let offset = error.utf8_error().valid_up_to();
+        Failure::usage(format!("{what} `{}` is not UTF-8: the byte at offset {offset} is no text", path.display()))
+            .hint("save it as UTF-8, for example with `iconv -t UTF-8`")
+            .into()
+    })
+}
+
+fn seed(ws: &mut Workspace, done: &mut Done) -> Result<()> {
+    let name = ws.project.root().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default();
+    for seed in prompts::seeds(&name)? {
+        let filter = Filter { path: Some(MemoryPath::relative(seed.path)?), limit: Some(1), ..Filter::default() };
+        // One that was removed on purpose stays away.
+        if ws.memory.read(seed.path)?.is_some() || !ws.memory.history(&filter)?.is_empty() {
+            continue;
+        }
+        let change = Change { path: seed.path.to_owned(), bytes: Some(seed.text.into_bytes()) };
+        ws.memory.write(&format!("init: {}", seed.what), &[change], &Origin::of(Author::Longhaul))?;
+        done.seeded.push(seed.what.to_owned());
+    }
+    Ok(())
+}
+
+fn take_spec(ws: &mut Workspace, spec: Option<String>, done: &mut Done) -> Result<()> {
+    let Some(text) = spec else { return Ok(()) };
+    if let Some(there) = ws.memory.read(SPEC)? {
+        if there != text.as_bytes() {
+            done.kept.push("memory already holds another specification; `longhaul memory` can change it".to_owned());
+        }
+        return Ok(());
+    }
+    let change = Change { path: SPEC.to_owned(), bytes: Some(text.into_bytes()) };
+    ws.memory.write("init: specification", &[change], &Origin::of(Author::Longhaul))?;
+    done.spec = true;
+    Ok(())
+}
+
+fn take_checklist(ws: &mut Workspace, import: Option<Imported>, done: &mut Done) -> Result<()> {
+    let Some(imported) = import else { return Ok(()) };
+    if !ws.checklist()?.features().is_empty() {
+        done.kept.push("memory already holds features; `longhaul feature add` adds further ones".to_owned());
+        return Ok(());
+    }
+    let mut checklist = Checklist::empty();
+    let ids = checklist.add(&imported.features, "user")?;
+    let word = if ids.len() == 1 { "feature" } else { "features" };
+    feature::save_approved(ws, checklist, &ids, &format!("checklist: import {} {word}", ids.len()))?;
+    done.imported = Some(imported.report);
+    Ok(())
+}

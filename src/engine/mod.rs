@@ -1,0 +1,22 @@
+//! What happens next: setting up, runs, sessions and the hook that ends each of them.
+//!
+//! The engine joins the parts; it decides the order of steps and commits each before the next begins. What a check
+//! found is the gate's word, what a file holds is memory's, and how a text reads is `prompts`'.
+
+pub mod accept;
+pub mod budget;
+pub mod check;
+pub mod feature;
+pub mod hook;
+pub mod init;
+pub mod lock;
+pub mod opening;
+pub mod pick;
+pub mod recover;
+pub mod run;
+pub mod session;
+pub mod settings;
+pub mod status;
+pub mod verify;
+pub mod voice;
+pub mod workspace;

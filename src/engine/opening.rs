@@ -1,0 +1,192 @@
+//! What a session starts with: the texts of its first request, gathered from memory, checklist and project.
+
+use crate::checklist::Checklist;
+use crate::checklist::Feature;
+use crate::checklist::State;
+use crate::checklist::newest_progress;
+use crate::engine::pick;
+use crate::engine::session::Session;
+use crate::engine::verify;
+use crate::engine::workspace::INIT;
+use crate::engine::workspace::PROGRESS;
+use crate::engine::workspace::SPEC;
+use crate::engine::workspace::Workspace;
+use crate::gate::Check;
+use crate::prompts;
+use crate::prompts::Count;
+use crate::prompts::Script;
+use anyhow::Result;
+use std::fs;
+
+/// Progress entries shown, and the bytes they may take.
+const ENTRIES: usize = 3;
+const PROGRESS_BYTES: usize = 8_000;
+/// Features named after the counts.
+const NEXT: usize = 10;
+const COMMITS: usize = 10;
+/// The index is cut at this many lines and bytes, and says so.
+const INDEX_LINES: usize = 200;
+const INDEX_BYTES: usize = 25_000;
+/// Files of the project that an initializer sees by name.
+const FILES: usize = 100;
+
+/// Renders the first message of a session on `id`.
+pub fn work(
+    ws: &mut Workspace,
+    session: &Session,
+    id: &str,
+    notices: &[String],
+    init_result: Option<String>,
+) -> Result<String> {
+    let checklist = ws.checklist()?;
+    let head = ws.head()?;
+    let feature = verify::find(&checklist, id)?;
+    let (counts, next) = (counts(&checklist, &head.tree), next(&checklist, &head.tree));
+    let scripts = scripts(ws, feature)?;
+    prompts::Session {
+        session: session.number,
+        project: name(ws),
+        root: ws.project.root().display().to_string(),
+        branch: head.branch.clone(),
+        notices: notices.to_vec(),
+        id: id.to_owned(),
+        feature: describe(feature),
+        check: feature.check.as_ref().map(describe_check).unwrap_or_default(),
+        scripts,
+        last_verdict: feature.last_verdict_text(),
+        total: checklist.features().len(),
+        counts,
+        next,
+        index: index(ws)?,
+        progress: progress(ws)?,
+        init: text(ws, INIT)?,
+        init_result,
+        commits: ws.project.last_commits(COMMITS)?,
+        untracked: session.keep_out.clone(),
+    }
+    .render()
+}
+
+/// Renders the first message of an initializer session.
+pub fn initializer(ws: &mut Workspace, number: u32, notices: &[String]) -> Result<String> {
+    let checklist = ws.checklist()?;
+    let head = ws.head()?;
+    let without_check = checklist.features().iter().filter(|feature| feature.required && feature.check.is_none());
+    prompts::Initializer {
+        session: number,
+        project: name(ws),
+        root: ws.project.root().display().to_string(),
+        branch: head.branch.clone(),
+        notices: notices.to_vec(),
+        spec: ws.memory.read(SPEC)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        total: checklist.features().len(),
+        features: checklist.features().iter().map(|feature| line(&checklist, feature, &head.tree)).collect(),
+        without_check: without_check.map(|feature| feature.id.clone()).collect(),
+        index: index(ws)?,
+        progress: progress(ws)?,
+        init: text(ws, INIT)?,
+        files: files(ws),
+        commits: ws.project.last_commits(COMMITS)?,
+    }
+    .render()
+}
+
+fn name(ws: &Workspace) -> String {
+    ws.project.root().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+fn text(ws: &Workspace, path: &str) -> Result<String> {
+    Ok(ws.memory.read(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default())
+}
+
+fn progress(ws: &Workspace) -> Result<String> {
+    Ok(newest_progress(&text(ws, PROGRESS)?, ENTRIES, PROGRESS_BYTES).to_owned())
+}
+
+/// Returns `MEMORY.md`; what does not fit is said in words, never left out in silence.
+fn index(ws: &Workspace) -> Result<String> {
+    let whole = text(ws, "MEMORY.md")?;
+    let mut shown = String::new();
+    let lines: Vec<&str> = whole.lines().collect();
+    for (count, line) in lines.iter().enumerate() {
+        if count == INDEX_LINES || shown.len() + line.len() + 1 > INDEX_BYTES {
+            shown.push_str(&format!(
+                "[{} further lines left out: read the rest with the memory tool]\n",
+                lines.len() - count
+            ));
+            break;
+        }
+        shown.push_str(line);
+        shown.push('\n');
+    }
+    Ok(shown)
+}
+
+fn describe(feature: &Feature) -> String {
+    let mut text = feature.title.clone();
+    if !feature.description.is_empty() && feature.description != feature.title {
+        text.push_str(&format!("\n\n{}", feature.description));
+    }
+    for (number, step) in feature.steps.iter().enumerate() {
+        text.push_str(&format!("\n{}. {step}", number + 1));
+    }
+    text
+}
+
+/// Says what a check runs and under which conditions.
+fn describe_check(check: &Check) -> String {
+    let mut text = check.run.clone();
+    let parts = [("setup", &check.setup), ("ready when", &check.ready), ("its output must hold", &check.expect)];
+    for (name, value) in parts {
+        if let Some(value) = value {
+            text.push_str(&format!("\n{name}: {value}"));
+        }
+    }
+    if check.cwd != "." && !check.cwd.is_empty() {
+        text.push_str(&format!("\nruns in: {}", check.cwd));
+    }
+    text
+}
+
+fn scripts(ws: &Workspace, feature: &Feature) -> Result<Vec<Script>> {
+    let pins = feature.check.iter().flat_map(|check| check.pins.keys()).filter(|path| path.starts_with("checks/"));
+    let script = |path: &String| Ok(Script { path: path.clone(), text: text(ws, path)? });
+    pins.map(script).collect()
+}
+
+fn counts(checklist: &Checklist, tree: &str) -> Vec<Count> {
+    let mut counts: Vec<Count> = Vec::new();
+    for feature in checklist.features() {
+        let state = checklist.state(&feature.id, tree).to_string();
+        match counts.iter_mut().find(|count| count.state == state) {
+            Some(count) => count.features += 1,
+            None => counts.push(Count { state, features: 1 }),
+        }
+    }
+    counts
+}
+
+fn next(checklist: &Checklist, tree: &str) -> Vec<String> {
+    let first = pick::pick(checklist, tree).map(|feature| feature.id.clone());
+    let open = |feature: &&Feature| {
+        !matches!(checklist.state(&feature.id, tree), State::Proven | State::Accepted | State::Stale)
+    };
+    let mut open: Vec<&Feature> = checklist.features().iter().filter(open).collect();
+    open.sort_by_key(|feature| Some(&feature.id) != first.as_ref());
+    open.into_iter().take(NEXT).map(|feature| line(checklist, feature, tree)).collect()
+}
+
+fn line(checklist: &Checklist, feature: &Feature, tree: &str) -> String {
+    format!("{} · {} · {}", feature.id, checklist.state(&feature.id, tree), feature.title)
+}
+
+/// Names the files at the top of the project.
+fn files(ws: &Workspace) -> Vec<String> {
+    let entries = fs::read_dir(ws.project.root()).into_iter().flatten().flatten();
+    let shown = |name: &String| name != ".git" && name != ".longhaul";
+    let mut names: Vec<String> =
+        entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).filter(shown).collect();
+    names.sort();
+    names.truncate(FILES);
+    names
+}

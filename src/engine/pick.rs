@@ -1,0 +1,50 @@
+//! Which feature a session works on, and why none can be worked on.
+
+use crate::checklist::Checklist;
+use crate::checklist::Feature;
+use crate::checklist::State;
+
+/// Picks the next required feature: regressed first, then by priority, then by the order of the file.
+pub fn pick<'a>(checklist: &'a Checklist, tree: &str) -> Option<&'a Feature> {
+    let workable = |feature: &&Feature| {
+        feature.required && matches!(checklist.state(&feature.id, tree), State::Open | State::Regressed)
+    };
+    let regressed = |feature: &Feature| checklist.state(&feature.id, tree) == State::Regressed;
+    checklist.features().iter().filter(workable).min_by(|a, b| {
+        let order = regressed(b).cmp(&regressed(a));
+        order.then(a.priority.total_cmp(&b.priority))
+    })
+}
+
+/// Tells whether every required feature is proven or accepted; stale ones are left to the final sweep.
+pub fn complete(checklist: &Checklist) -> bool {
+    checklist.features().iter().filter(|feature| feature.required).all(Feature::is_done)
+}
+
+/// Says of each required feature that is not done why it cannot be worked on, one line each.
+pub fn reasons(checklist: &Checklist, tree: &str) -> Vec<String> {
+    checklist
+        .features()
+        .iter()
+        .filter(|feature| feature.required)
+        .filter_map(|feature| reason(checklist, feature, tree))
+        .collect()
+}
+
+fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String> {
+    let id = &feature.id;
+    match checklist.state(id, tree) {
+        State::Proven | State::Accepted | State::Stale | State::Open | State::Regressed => None,
+        State::Blocked => {
+            let why = feature.blocked.as_deref().unwrap_or("no reason given");
+            Some(format!(
+                "{id} is blocked: {why}; `longhaul feature reopen {id}` tries it again, `longhaul accept {id}` vouches for it"
+            ))
+        }
+        State::AlreadyGreen => {
+            Some(format!("{id} is already green: its check passed before any work; `longhaul accept {id}` takes it"))
+        }
+        State::Waiting => Some(format!("{id} waits for {}", feature.depends_on.join(", "))),
+        State::NoCheck => Some(format!("{id} has no check; `longhaul feature remove {id}` and add it again with one")),
+    }
+}

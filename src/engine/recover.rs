@@ -1,0 +1,49 @@
+//! What a killed session left behind: its work is committed, its entry written, and the next one told.
+
+use crate::engine::hook;
+use crate::engine::hook::Entry;
+use crate::engine::session;
+use crate::engine::workspace::Workspace;
+use crate::event::Event;
+use crate::event::Sink;
+use crate::transcript;
+use crate::transcript::Transcript;
+use anyhow::Result;
+
+/// Finishes the session that a kill or a crash cut off, if there is one, and returns its number.
+///
+/// Its check is not run here: the feature is looked at before the next session, as any other.
+pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
+    let dir = ws.sessions();
+    let Some(number) = transcript::unfinished(&dir)? else { return Ok(None) };
+    ws.warn(format!("session {number} was interrupted; its memory and its project changes are kept"));
+    let keep_out = session::read_keep_out(&dir, number);
+    let leftover = hook::save_leftover(ws, number, ", interrupted", &keep_out)?;
+    let feature = session::feature_of(&dir, number);
+    let mut facts = vec![match &feature {
+        Some(id) => format!("feature: {id}, check not run"),
+        None => "initializer".to_owned(),
+    }];
+    if let Some(id) = &leftover.commit {
+        facts.push(format!("left uncommitted by the session, saved as {}", &id[..7]));
+    }
+    facts.push("ended: interrupted, longhaul itself was stopped".to_owned());
+    let entry = Entry { facts, words: String::new() };
+    hook::append_progress(ws, number, &entry)?;
+    let record = Transcript::open(&dir, number, ws.clock, &ws.settings.secrets)?;
+    record.take(&Event::SessionEnded {
+        session: number,
+        reason: "interrupted: longhaul itself was stopped".to_owned(),
+        outcome: "interrupted".to_owned(),
+    });
+    Ok(Some(number))
+}
+
+/// Says that the session before `number` was cut off, for the one that follows it.
+pub fn newest_interrupted(ws: &Workspace, number: u32) -> Result<Option<String>> {
+    let before = transcript::sessions(&ws.sessions())?.into_iter().filter(|known| *known < number).max();
+    let Some(before) = before else { return Ok(None) };
+    let events = transcript::read(&ws.sessions(), before)?;
+    let cut = events.iter().any(|event| event["type"] == "session_ended" && event["outcome"] == "interrupted");
+    Ok(cut.then(|| format!("session {before} was interrupted; what it left uncommitted is in the newest `wip` commit")))
+}

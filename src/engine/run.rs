@@ -1,0 +1,336 @@
+//! A run: sessions until every required feature is proven, or a reason to stop.
+
+use crate::checklist::Checklist;
+use crate::checklist::Feature;
+use crate::checklist::State;
+use crate::driver::Ending;
+use crate::engine::budget::Budget;
+use crate::engine::hook;
+use crate::engine::pick;
+use crate::engine::recover;
+use crate::engine::session;
+use crate::engine::verify;
+use crate::engine::verify::Attempt;
+use crate::engine::verify::Setting;
+use crate::engine::workspace::SPEC;
+use crate::engine::workspace::Workspace;
+use crate::event::Event;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::provider::Client;
+use anyhow::Result;
+
+/// Why a run stopped, when it did not stop with everything done.
+#[derive(Debug)]
+enum Stop {
+    /// Every required feature is proven or accepted at the final commit.
+    Done(String),
+    For(Failure),
+}
+
+impl Stop {
+    fn because(kind: Kind, message: impl Into<String>, hint: &str) -> Self {
+        let failure = Failure::new(kind, message);
+        Self::For(if hint.is_empty() { failure } else { failure.hint(hint) })
+    }
+}
+
+/// Runs sessions; returns the line that says what was reached.
+///
+/// # Errors
+/// A failure whose kind says why the run stopped with features open; everything up to there is committed.
+pub fn run(ws: &mut Workspace) -> Result<String> {
+    prepare(ws)?;
+    let mut budget = Budget::start(ws.settings.limits, ws.settings.price);
+    ws.tell(&Event::RunStarted { limits: budget.describe() });
+    let mut breaker = Breaker::default();
+    loop {
+        if let Some(stop) = next(ws, &mut budget, &mut breaker)? {
+            return match stop {
+                Stop::Done(text) => Ok(text),
+                Stop::For(failure) => Err(failure.into()),
+            };
+        }
+    }
+}
+
+/// Brings the project to where a session may start: recovered, adopted, clean, with a commit and with baselines.
+pub(in crate::engine) fn prepare(ws: &mut Workspace) -> Result<()> {
+    recover::finish_interrupted(ws)?;
+    adopt(ws)?;
+    require_clean(ws)?;
+    if ws.project.head()?.is_none() {
+        let id = ws.project.first_commit("start")?;
+        ws.tell(&Event::Committed { place: "project".to_owned(), id, subject: "start".to_owned() });
+    }
+    require_branch(ws)?;
+    let outputs = ws.outputs();
+    verify::sweep_baselines(ws, Setting { session: None, outputs: &outputs })
+}
+
+/// Takes over what people changed in the view between two commands.
+pub fn adopt(ws: &mut Workspace) -> Result<()> {
+    let keep_in = ws.outputs();
+    ws.inspect(None, &keep_in)?;
+    Ok(())
+}
+
+/// Refuses to work over a person's uncommitted changes.
+pub fn require_clean(ws: &Workspace) -> Result<()> {
+    let changes = ws.project.changes()?;
+    if !changes.untracked.is_empty() {
+        ws.notice(format!("untracked files stay out of longhaul's commits: {}", list(&changes.untracked)));
+    }
+    if changes.tracked.is_empty() {
+        return Ok(());
+    }
+    Err(Failure::usage(format!("the project has uncommitted changes: {}", list(&changes.tracked)))
+        .hint("commit or stash them (`git stash -u`) first")
+        .into())
+}
+
+fn require_branch(ws: &Workspace) -> Result<()> {
+    match ws.head()?.branch {
+        Some(_) => Ok(()),
+        None => Err(Failure::usage("HEAD of the project is detached, so new commits would belong to no branch")
+            .hint("run `git switch -c NAME` to make a branch here, or `git switch BRANCH`")
+            .into()),
+    }
+}
+
+/// Names at most five paths and counts the rest.
+fn list(paths: &[String]) -> String {
+    let shown = paths.iter().take(5).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+    if paths.len() > 5 { format!("{shown} and {} more", paths.len() - 5) } else { shown }
+}
+
+/// Does the next thing: a check, a sweep, a session, or the end.
+fn next(ws: &mut Workspace, budget: &mut Budget, breaker: &mut Breaker) -> Result<Option<Stop>> {
+    if ws.interrupt.requested() {
+        return Ok(Some(Stop::For(interrupted())));
+    }
+    let checklist = ws.checklist()?;
+    let tree = ws.head()?.tree;
+    if initializer_missing(ws, &checklist)? {
+        return initialize(ws, budget, breaker);
+    }
+    if checklist.features().is_empty() {
+        let failure = Failure::usage("the checklist is empty, so there is nothing to work on")
+            .hint("add features with `longhaul feature add`, or start over with `longhaul init --spec SPEC.md`");
+        return Ok(Some(Stop::For(failure)));
+    }
+    if pick::complete(&checklist) {
+        return finish(ws, &checklist, &tree);
+    }
+    let Some(feature) = pick::pick(&checklist, &tree) else {
+        return Ok(Some(stuck(&checklist, &tree)));
+    };
+    let id = feature.id.clone();
+    if already_judged(&checklist, &id, &tree) || !green_now(ws, &id)? {
+        return work(ws, budget, breaker, &id);
+    }
+    Ok(None)
+}
+
+/// Says that a person asked to stop.
+pub fn interrupted() -> Failure {
+    Failure::new(Kind::Interrupted, "interrupted; memory is committed").hint("run `longhaul run` again to go on")
+}
+
+/// Tells whether an initializer session is due.
+pub fn needs_initializer(ws: &mut Workspace) -> Result<bool> {
+    let checklist = ws.checklist()?;
+    initializer_missing(ws, &checklist)
+}
+
+/// Holds one initializer session and returns what it still has to leave behind.
+pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
+    prepare(ws)?;
+    let mut budget = Budget::start(ws.settings.limits, ws.settings.price);
+    ws.tell(&Event::RunStarted { limits: budget.describe() });
+    match initialize(ws, &mut budget, &mut Breaker::default())? {
+        Some(Stop::For(failure)) => Err(failure.into()),
+        _ if ws.interrupt.requested() => Err(interrupted().into()),
+        _ => session::missing_after_initializer(ws),
+    }
+}
+
+/// Tells whether the checklist has to be written, or finished, by an initializer session first.
+fn initializer_missing(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
+    let features = checklist.features();
+    let unfinished = |feature: &Feature| {
+        feature.draft || (feature.required && feature.check.is_none() && feature.accepted.is_none())
+    };
+    if features.is_empty() || features.iter().any(unfinished) {
+        return Ok(!features.is_empty() || ws.memory.read(SPEC)?.is_some());
+    }
+    let of_initializer =
+        |feature: &Feature| feature.check.as_ref().is_some_and(|check| check.approved_by == "initializer");
+    Ok(features.iter().any(of_initializer) && !session::missing_after_initializer(ws)?.is_empty())
+}
+
+/// Tells whether the newest result of this very check was found on this very tree; nothing runs twice.
+fn already_judged(checklist: &Checklist, id: &str, tree: &str) -> bool {
+    checklist.get(id).is_some_and(|feature| feature.was_judged_on(tree))
+}
+
+/// Runs the feature's check before spending a session on it: other work may have made it pass.
+fn green_now(ws: &mut Workspace, id: &str) -> Result<bool> {
+    let outputs = ws.outputs();
+    let outcome = verify::verify(ws, id, Attempt::Free, Setting { session: None, outputs: &outputs })?;
+    if outcome.done() {
+        ws.notice(format!("{id} is proven without a session: its check passes now and did not before"));
+    }
+    Ok(outcome.done())
+}
+
+/// Everything is proven or accepted; the last word is a sweep at the final commit.
+fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Option<Stop>> {
+    if verify::due(checklist, tree).is_empty() {
+        return Ok(Some(Stop::Done(done_line(checklist, tree))));
+    }
+    if !ws.settings.final_sweep {
+        return Ok(Some(Stop::because(
+            Kind::Limit,
+            "every required feature was proven, but not all at the final commit",
+            "run without `--no-final-sweep`, or `longhaul check --all`",
+        )));
+    }
+    ws.notice("final sweep: every check once more at the final commit");
+    let outputs = ws.outputs();
+    let swept = verify::sweep(ws, &[], None, Setting { session: None, outputs: &outputs })?;
+    if !swept.regressed.is_empty() {
+        ws.warn(format!("regressed: {}", swept.regressed.join(", ")));
+    }
+    Ok(None)
+}
+
+fn done_line(checklist: &Checklist, tree: &str) -> String {
+    let count = |state: State| {
+        checklist.features().iter().filter(|feature| checklist.state(&feature.id, tree) == state).count()
+    };
+    let proven = count(State::Proven);
+    let word = if proven == 1 { "feature" } else { "features" };
+    let accepted = match count(State::Accepted) {
+        0 => String::new(),
+        accepted => format!(", {accepted} accepted by a person"),
+    };
+    let optional = checklist.features().iter().filter(|feature| !feature.required && !feature.is_done());
+    let optional = match optional.count() {
+        0 => String::new(),
+        open => format!(", {open} optional still open"),
+    };
+    format!("{proven} {word} proven{accepted}{optional}")
+}
+
+fn stuck(checklist: &Checklist, tree: &str) -> Stop {
+    let reasons = pick::reasons(checklist, tree);
+    Stop::because(Kind::Stuck, format!("nothing can be worked on:\n  {}", reasons.join("\n  ")), "")
+}
+
+/// Holds an initializer session, or says why it cannot be.
+fn initialize(ws: &mut Workspace, budget: &mut Budget, breaker: &mut Breaker) -> Result<Option<Stop>> {
+    if let Some(stop) = limit(ws, budget)? {
+        return Ok(Some(stop));
+    }
+    let client = client(ws)?;
+    let before = ws.checklist()?.features().len();
+    let held = session::hold(ws, &client, budget, None)?;
+    let missing = session::missing_after_initializer(ws)?;
+    breaker.note(missing.is_empty() || ws.checklist()?.features().len() > before, held.tree_changed);
+    if let Some(stop) = stop_for(&held.ending, breaker, ws)? {
+        return Ok(Some(stop));
+    }
+    if !missing.is_empty() {
+        ws.warn(format!("the initializer is not finished: {}", missing.join("; ")));
+    } else if ws.settings.review {
+        return Ok(Some(Stop::because(
+            Kind::Stuck,
+            "the checklist is ready for review",
+            "look at it with `longhaul feature list`, then `longhaul run`",
+        )));
+    }
+    Ok(None)
+}
+
+/// Holds a session on one feature.
+fn work(ws: &mut Workspace, budget: &mut Budget, breaker: &mut Breaker, id: &str) -> Result<Option<Stop>> {
+    if let Some(stop) = limit(ws, budget)? {
+        return Ok(Some(stop));
+    }
+    let client = client(ws)?;
+    let held = session::hold(ws, &client, budget, Some(id))?;
+    let proven = held.report.outcome.as_ref().is_some_and(|outcome| outcome.verdict.proves());
+    breaker.note(proven, held.tree_changed);
+    stop_for(&held.ending, breaker, ws)
+}
+
+fn limit(ws: &mut Workspace, budget: &Budget) -> Result<Option<Stop>> {
+    let Some(limit) = budget.sessions_exhausted() else { return Ok(None) };
+    let checklist = ws.checklist()?;
+    let open = checklist.features().iter().filter(|feature| feature.required && !feature.is_done()).count();
+    let word = if open == 1 { "feature" } else { "features" };
+    Ok(Some(Stop::because(Kind::Limit, format!("{limit}, {open} {word} open"), "run `longhaul run` again to go on")))
+}
+
+/// Makes the client of the model service, or says which variable holds the key.
+fn client(ws: &Workspace) -> Result<Client> {
+    match &ws.settings.provider {
+        Some(settings) => Client::new(settings.clone()),
+        None => Err(missing_key(&ws.settings.missing_key).into()),
+    }
+}
+
+/// Says that a session needs a key, and what does not.
+pub fn missing_key(variable: &str) -> Failure {
+    Failure::usage(format!("no key for the model service: the variable `{variable}` is not set"))
+        .hint("set it to your key; `longhaul demo` and `longhaul rehearse` need none")
+}
+
+/// Says whether this ending stops the run.
+fn stop_for(ending: &Ending, breaker: &Breaker, ws: &Workspace) -> Result<Option<Stop>> {
+    match ending {
+        Ending::Interrupted => return Ok(None),
+        Ending::Provider(failure) => {
+            return Ok(Some(Stop::For(
+                Failure::new(Kind::Provider, failure.to_string())
+                    .hint("run `longhaul run` again to go on; memory and project are committed"),
+            )));
+        }
+        Ending::Vanished => {
+            let root = ws.project.root().display();
+            return Ok(Some(Stop::because(
+                Kind::Failed,
+                format!("the project folder `{root}` is gone"),
+                "bring it back, then run again",
+            )));
+        }
+        _ => {}
+    }
+    let idle = breaker.idle;
+    Ok((idle >= ws.settings.breaker).then(|| {
+        Stop::because(
+            Kind::Stuck,
+            format!("{idle} sessions in a row proved nothing and changed nothing"),
+            "see `longhaul log`, then change the feature or its check",
+        )
+    }))
+}
+
+/// Counts sessions in a row that neither proved a feature nor changed the tree.
+#[derive(Debug, Default)]
+struct Breaker {
+    idle: u32,
+}
+
+impl Breaker {
+    fn note(&mut self, proven: bool, tree_changed: bool) {
+        self.idle = if proven || tree_changed { 0 } else { self.idle + 1 };
+    }
+}
+
+/// Runs the user's commands that stand before a session.
+pub(in crate::engine) fn session_start(ws: &Workspace, number: u32, feature: Option<&str>) {
+    let outcome = serde_json::json!({"session": number, "feature": feature});
+    hook::run_commands(ws, &ws.settings.session_start.clone(), &outcome);
+}

@@ -1,0 +1,43 @@
+//! What the engine needs to know, settled once at the start of a command.
+
+use crate::engine::budget::Limits;
+use crate::engine::budget::Price;
+use crate::gate;
+use crate::memory::Caps;
+use crate::provider;
+use crate::tools;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// The settled settings of one command.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub model: String,
+    pub max_tokens: u32,
+    /// Absent when no key is set; `missing_key` then says which variable to set.
+    pub provider: Option<provider::Settings>,
+    pub missing_key: String,
+    pub limits: Limits,
+    pub price: Option<Price>,
+    /// Failed attempts after which a feature is blocked.
+    pub attempts: u32,
+    /// Sessions in a row without progress after which the run stops.
+    pub breaker: u32,
+    pub final_sweep: bool,
+    pub sweep_budget: Duration,
+    /// Stops after the initializer so that a person can look at the checks.
+    pub review: bool,
+    pub gate: gate::Settings,
+    pub tool_limits: tools::Limits,
+    /// Tokens that the model's window holds; zero: unknown.
+    pub window: u64,
+    pub caps: Caps,
+    /// The environment of the user's own hooks and of `git`: everything but our key.
+    pub outer: BTreeMap<String, String>,
+    /// The environment of the agent's commands and of checks.
+    pub inner: BTreeMap<String, String>,
+    /// Values that never reach a record.
+    pub secrets: Vec<String>,
+    pub session_start: Vec<String>,
+    pub session_end: Vec<String>,
+}

@@ -1,0 +1,160 @@
+//! Where things stand, read from what is committed; starts and changes nothing.
+
+use crate::checklist::Feature;
+use crate::checklist::State;
+use crate::engine::pick;
+use crate::engine::verify;
+use crate::engine::workspace::SPEC;
+use crate::engine::workspace::Workspace;
+use crate::failure::Failure;
+use crate::transcript;
+use anyhow::Result;
+use serde::Serialize;
+use serde_json::Value;
+use std::path::PathBuf;
+
+/// Everything `status` shows.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Report {
+    pub project: PathBuf,
+    pub memory: PathBuf,
+    /// Short commit and branch of the project; absent before the first commit.
+    pub commit: Option<String>,
+    pub branch: Option<String>,
+    pub features: Vec<Line>,
+    pub required: usize,
+    /// Required features that are proven or accepted, at whatever commit.
+    pub done: usize,
+    /// The feature that the next session works on.
+    pub next: Option<String>,
+    /// Why required features cannot be worked on, one line each.
+    pub waiting: Vec<String>,
+    pub sessions: Vec<Session>,
+    pub tokens: u64,
+    /// USD over all sessions; absent when one of them had no known price.
+    pub cost: Option<f64>,
+    pub has_spec: bool,
+    /// The checklist cannot be read, or another process writes.
+    pub notes: Vec<String>,
+    pub sandbox: String,
+    pub checkout: String,
+}
+
+/// One feature as `status` shows it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Line {
+    pub id: String,
+    pub title: String,
+    pub state: String,
+    pub required: bool,
+    pub attempts: u32,
+    /// The newest result that did not prove it.
+    pub last: Option<String>,
+    /// The commit that the newest proof was measured at, short.
+    pub proven_at: Option<String>,
+}
+
+/// One session as `status` shows it.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Session {
+    pub number: u32,
+    pub feature: Option<String>,
+    /// Absent while it runs, or when it was cut off.
+    pub ended: Option<String>,
+}
+
+/// Gathers the report.
+pub fn report(ws: &mut Workspace) -> Result<Report> {
+    let checklist = ws.committed_checklist()?.0;
+    let head = ws.project.head()?;
+    let tree = head.as_ref().map(|head| head.tree.clone()).unwrap_or_default();
+    let required = || checklist.features().iter().filter(|feature| feature.required);
+    let (sessions, tokens, cost) = sessions(ws)?;
+    Ok(Report {
+        project: ws.project.root().to_owned(),
+        memory: ws.project.common_dir().join("longhaul/memory.git"),
+        commit: head.as_ref().map(|head| head.commit[..7].to_owned()),
+        branch: head.and_then(|head| head.branch),
+        features: checklist
+            .features()
+            .iter()
+            .map(|feature| line(feature, checklist.state(&feature.id, &tree)))
+            .collect(),
+        required: required().count(),
+        done: required().filter(|feature| feature.is_done()).count(),
+        next: pick::pick(&checklist, &tree).map(|feature| feature.id.clone()),
+        waiting: pick::reasons(&checklist, &tree),
+        sessions,
+        tokens,
+        cost,
+        has_spec: ws.memory.read(SPEC)?.is_some(),
+        notes: vec![],
+        sandbox: crate::sandbox::Level::Plain.to_string(),
+        checkout: "in-place".to_owned(),
+    })
+}
+
+fn line(feature: &Feature, state: State) -> Line {
+    let short = |commit: &str| commit.chars().take(7).collect::<String>();
+    Line {
+        id: feature.id.clone(),
+        title: feature.title.clone(),
+        state: state.to_string(),
+        required: feature.required,
+        attempts: feature.attempts,
+        last: feature.last_finding().map(str::to_owned),
+        proven_at: feature.evidence.as_ref().and_then(|evidence| evidence["commit"].as_str()).map(short),
+    }
+}
+
+/// Reads the sessions' records: their features and ends, and what all of them used.
+fn sessions(ws: &Workspace) -> Result<(Vec<Session>, u64, Option<f64>)> {
+    let dir = ws.sessions();
+    let (mut sessions, mut tokens, mut cost) = (Vec::new(), 0, Some(0.0));
+    for number in transcript::sessions(&dir)? {
+        let events = transcript::read(&dir, number)?;
+        let of_type = |name: &str| events.iter().filter(|event| event["type"] == name).collect::<Vec<_>>();
+        for reply in of_type("replied") {
+            tokens += tokens_of(&reply["message"]["usage"]);
+            cost = cost.zip(reply["cost"].as_f64()).map(|(sum, one)| sum + one);
+        }
+        let text = |event: Option<&&Value>, key: &str| event.and_then(|event| event[key].as_str()).map(str::to_owned);
+        sessions.push(Session {
+            number,
+            feature: text(of_type("session_started").first(), "feature"),
+            ended: text(of_type("session_ended").last(), "reason"),
+        });
+    }
+    Ok((sessions, tokens, cost))
+}
+
+fn tokens_of(usage: &Value) -> u64 {
+    ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]
+        .iter()
+        .filter_map(|name| usage[*name].as_u64())
+        .sum()
+}
+
+/// Returns a feature as the checklist keeps it, and its derived state.
+pub fn feature(ws: &Workspace, id: &str) -> Result<(Value, String)> {
+    let (checklist, _) = ws.committed_checklist()?;
+    verify::find(&checklist, id)?;
+    let tree = ws.project.head()?.map(|head| head.tree).unwrap_or_default();
+    Ok((checklist.json(id).cloned().unwrap_or_default(), checklist.state(id, &tree).to_string()))
+}
+
+/// Returns the recorded events of a session.
+///
+/// # Errors
+/// A usage failure when there is no such session.
+pub fn session(ws: &Workspace, number: u32) -> Result<Vec<Value>> {
+    let known = transcript::sessions(&ws.sessions())?;
+    if !known.contains(&number) {
+        let hint = match known.iter().max() {
+            Some(last) => format!("the newest is session {last}"),
+            None => "no session was held yet".to_owned(),
+        };
+        return Err(Failure::usage(format!("there is no session {number}")).hint(hint).into());
+    }
+    transcript::read(&ws.sessions(), number)
+}

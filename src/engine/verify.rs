@@ -1,0 +1,226 @@
+//! Runs a check through the gate and commits what it found: the one place where a feature's state follows a verdict.
+
+use crate::checklist::Checklist;
+use crate::checklist::Feature;
+use crate::checklist::State;
+use crate::engine::workspace::Workspace;
+use crate::event::Event;
+use crate::failure::Failure;
+use crate::gate;
+use crate::gate::Candidate;
+use crate::gate::Finding;
+use crate::gate::Verdict;
+use anyhow::Result;
+use std::path::Path;
+use std::time::Duration;
+
+/// Lines of a check's output that are told at once; the rest is in its file.
+const TAIL: usize = 12;
+
+/// Whether a verdict that does not prove counts as one of the feature's attempts.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Attempt {
+    Counts,
+    Free,
+}
+
+/// What one check run meant for its feature.
+#[derive(Clone, Debug)]
+pub struct Outcome {
+    pub id: String,
+    pub verdict: Verdict,
+    pub state: State,
+}
+
+impl Outcome {
+    /// Tells whether the check passed and its feature counts as done now.
+    pub fn done(&self) -> bool {
+        matches!(self.state, State::Proven | State::Accepted)
+    }
+}
+
+/// Where the outputs of a check go, and which session it belongs to.
+#[derive(Clone, Copy, Debug)]
+pub struct Setting<'p> {
+    pub session: Option<u32>,
+    pub outputs: &'p Path,
+}
+
+/// Runs the check of one feature and commits the result.
+///
+/// # Errors
+/// A usage failure when there is no such feature, or it has no check.
+pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: Setting) -> Result<Outcome> {
+    let mut checklist = ws.checklist()?;
+    let feature = find(&checklist, id)?.clone();
+    let verdict = judge(ws, &feature, at)?;
+    tell(ws, id, &verdict);
+    if verdict.finding() == Finding::Interrupted {
+        let state = checklist.state(id, &ws.head()?.tree);
+        return Ok(Outcome { id: id.to_owned(), verdict, state });
+    }
+    let subject = record(&mut checklist, &feature, &verdict, attempt)?;
+    let origin = ws.origin(at.session, Some(id));
+    ws.save(&checklist, &subject, vec![], &origin)?;
+    if verdict.finding().is_red() {
+        ws.project.keep_base(verdict.commit())?;
+    }
+    let state = checklist.state(id, &ws.head()?.tree);
+    Ok(Outcome { id: id.to_owned(), verdict, state })
+}
+
+/// Runs the check of one feature; decides and commits nothing.
+pub fn judge(ws: &Workspace, feature: &Feature, at: Setting) -> Result<Verdict> {
+    let Some(check) = &feature.check else {
+        return Err(Failure::usage(format!("the feature `{}` has no check", feature.id))
+            .hint(format!("run `longhaul feature remove {}` and add it again with --check", feature.id))
+            .into());
+    };
+    ws.gate(at.session, at.outputs)?.judge(&feature.id, check, feature.red().as_ref(), &|id| ws.pinned(id))
+}
+
+/// Puts a verdict into the checklist and returns the subject of its commit.
+fn record(checklist: &mut Checklist, feature: &Feature, verdict: &Verdict, attempt: Attempt) -> Result<String> {
+    let id = &feature.id;
+    match (feature.is_done(), verdict.finding().is_green()) {
+        (true, true) => {
+            checklist.rechecked(id, verdict)?;
+            Ok(format!("gate: {id} still passes"))
+        }
+        (true, false) => {
+            checklist.regress(id, verdict)?;
+            Ok(format!("gate: regress {id}"))
+        }
+        (false, _) if verdict.proves() => {
+            checklist.prove(id, verdict)?;
+            Ok(format!("gate: prove {id}"))
+        }
+        (false, _) => {
+            checklist.record(id, verdict, attempt == Attempt::Counts)?;
+            Ok(format!("gate: {id} not proven: {}", verdict.finding()))
+        }
+    }
+}
+
+fn tell(ws: &Workspace, id: &str, verdict: &Verdict) {
+    ws.tell(&Event::CheckEnded {
+        feature: id.to_owned(),
+        finding: verdict.finding().to_string(),
+        seconds: verdict.trial().duration().as_secs_f64(),
+        proves: verdict.proves(),
+        tail: said(verdict),
+    });
+}
+
+/// Returns what the check said: the end of its output, and the gate's reason where the exit code does not tell.
+fn said(verdict: &Verdict) -> String {
+    let (tail, detail) = (verdict.trial().last_lines(TAIL), verdict.trial().detail());
+    [detail, &tail].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+}
+
+/// Finds a feature, or says which there are.
+pub fn find<'c>(checklist: &'c Checklist, id: &str) -> Result<&'c Feature> {
+    checklist.get(id).ok_or_else(|| {
+        let known: Vec<&str> = checklist.features().iter().map(|feature| feature.id.as_str()).collect();
+        let near = known.iter().max_by(|a, b| strsim::jaro(a, id).total_cmp(&strsim::jaro(b, id)));
+        let failure = Failure::usage(format!("there is no feature `{id}`"));
+        match near.filter(|near| strsim::jaro(near, id) > 0.7) {
+            Some(near) => failure.hint(format!("did you mean `{near}`?")).into(),
+            None => failure.hint("see `longhaul feature list`").into(),
+        }
+    })
+}
+
+/// Gives every check that has none its baseline: the record that it does not pass yet, or that it already does.
+pub fn sweep_baselines(ws: &mut Workspace, at: Setting) -> Result<()> {
+    let checklist = ws.checklist()?;
+    let bare = |feature: &&Feature| {
+        feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command)
+            && feature.baseline.is_none()
+            && !feature.passes
+    };
+    let ids: Vec<String> = checklist.features().iter().filter(bare).map(|feature| feature.id.clone()).collect();
+    if ids.is_empty() {
+        return Ok(());
+    }
+    ws.notice(format!(
+        "running {} new check{} once, to record what passes before any work",
+        ids.len(),
+        plural(ids.len())
+    ));
+    let mut checklist = checklist;
+    for id in &ids {
+        let verdict = judge(ws, find(&checklist, id)?, at)?;
+        tell(ws, id, &verdict);
+        match verdict.finding() {
+            Finding::Interrupted => break,
+            _ => checklist.set_baseline(id, &verdict)?,
+        }
+        if verdict.finding().is_red() {
+            ws.project.keep_base(verdict.commit())?;
+        }
+    }
+    let origin = ws.origin(at.session, None);
+    ws.save(&checklist, &format!("gate: baseline of {} check{}", ids.len(), plural(ids.len())), vec![], &origin)
+}
+
+/// What a sweep over the features already done found.
+#[derive(Clone, Debug, Default)]
+pub struct Swept {
+    pub passed: Vec<String>,
+    pub regressed: Vec<String>,
+    /// Not reached within the time; nothing is said about them.
+    pub left: Vec<String>,
+}
+
+/// Re-runs the checks of features already done whose newest pass is of another tree; all in one commit.
+///
+/// `touched` are the paths changed by the session: checks that depend on them go first.
+pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at: Setting) -> Result<Swept> {
+    let mut checklist = ws.checklist()?;
+    let due = due(&checklist, &ws.head()?.tree);
+    if due.is_empty() {
+        return Ok(Swept::default());
+    }
+    let told = &mut |verdict: &Verdict| tell(ws, verdict.feature(), verdict);
+    let swept = ws.gate(at.session, at.outputs)?.sweep(gate::order(due, touched), limit, &|id| ws.pinned(id), told)?;
+    let mut found = Swept { left: swept.left, ..Swept::default() };
+    for verdict in &swept.verdicts {
+        let id = verdict.feature().to_owned();
+        if verdict.finding().is_green() {
+            checklist.rechecked(&id, verdict)?;
+            found.passed.push(id);
+        } else {
+            checklist.regress(&id, verdict)?;
+            found.regressed.push(id);
+        }
+    }
+    let origin = ws.origin(at.session, None);
+    ws.save(&checklist, &subject_of(&found), vec![], &origin)?;
+    Ok(found)
+}
+
+/// Lists the done features whose newest pass is of another tree than `tree`.
+pub fn due(checklist: &Checklist, tree: &str) -> Vec<Candidate> {
+    let is_due = |feature: &Feature| match checklist.state(&feature.id, tree) {
+        State::Stale => true,
+        State::Accepted => feature.is_accepted_green() && !feature.was_green_on(tree),
+        _ => false,
+    };
+    let candidate = |feature: &Feature| {
+        let check = feature.check.clone().filter(|_| is_due(feature))?;
+        Some(Candidate { feature: feature.id.clone(), check, red: feature.red(), at: feature.checked_at() })
+    };
+    checklist.features().iter().filter_map(candidate).collect()
+}
+
+fn subject_of(swept: &Swept) -> String {
+    match swept.regressed.as_slice() {
+        [] => format!("gate: sweep of {} passed", swept.passed.len()),
+        regressed => format!("gate: regress {}", regressed.join(", ")),
+    }
+}
+
+fn plural(count: usize) -> &'static str {
+    if count == 1 { "" } else { "s" }
+}

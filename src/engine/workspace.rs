@@ -1,0 +1,246 @@
+//! A project with its memory, opened for one command.
+
+use crate::checklist::Checklist;
+use crate::checklist::ParseProblem;
+use crate::clock::Clock;
+use crate::engine::lock::RunLock;
+use crate::engine::settings::Settings;
+use crate::engine::voice::Voice;
+use crate::event::Event;
+use crate::event::Sink;
+use crate::failure::Failure;
+use crate::gate::CheckFiles;
+use crate::gate::Gate;
+use crate::memory::Author;
+use crate::memory::Change;
+use crate::memory::Findings;
+use crate::memory::Origin;
+use crate::memory::Place;
+use crate::memory::Policy;
+use crate::memory::Store;
+use crate::process::Interrupt;
+use crate::project::Head;
+use crate::project::Project;
+use crate::prompts;
+use crate::tools;
+use anyhow::Context;
+use anyhow::Result;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// The path of the checklist in memory.
+pub const CHECKLIST: &str = "features.json";
+/// The path of the progress log in memory.
+pub const PROGRESS: &str = "progress.md";
+/// The path of the init-script reference in memory.
+pub const INIT: &str = "init.md";
+/// The folder in memory of the bytes of pinned files, by blob id.
+pub const PINNED: &str = "checks/pinned/";
+/// The path of the specification in memory.
+pub const SPEC: &str = "spec.md";
+
+/// What a command works with. The lock, where there is one, is held as long as this lives.
+pub struct Workspace<'a> {
+    pub project: Project,
+    pub memory: Store,
+    pub settings: &'a Settings,
+    pub voice: Voice<'a>,
+    pub interrupt: &'a Interrupt,
+    pub clock: Clock,
+    base: PathBuf,
+    _lock: Option<RunLock>,
+}
+
+/// Whether a command only looks, or changes something and so takes the run lock.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Access {
+    Look,
+    Change,
+}
+
+impl<'a> Workspace<'a> {
+    /// Opens the project around `dir` whose memory `init` has made.
+    pub fn open(
+        dir: &Path,
+        access: Access,
+        settings: &'a Settings,
+        clock: Clock,
+        sink: &'a dyn Sink,
+        interrupt: &'a Interrupt,
+    ) -> Result<Self> {
+        let project = Project::discover(dir, settings.outer.clone())?;
+        let base = base_of(&project);
+        let place = Place::in_project(project.root(), project.common_dir());
+        if !Store::exists(&place) {
+            return Err(Failure::usage(format!("`{}` has no longhaul memory yet", project.root().display()))
+                .hint("run `longhaul init` there first")
+                .into());
+        }
+        let lock = match access {
+            Access::Look => None,
+            Access::Change => Some(RunLock::take(&base.join("run.lock"))?),
+        };
+        let memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
+        Ok(Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, base, _lock: lock })
+    }
+
+    /// Wraps the parts that `init` has just made.
+    pub(in crate::engine) fn of(
+        project: Project,
+        memory: Store,
+        lock: RunLock,
+        settings: &'a Settings,
+        clock: Clock,
+        sink: &'a dyn Sink,
+        interrupt: &'a Interrupt,
+    ) -> Self {
+        let base = base_of(&project);
+        Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, base, _lock: Some(lock) }
+    }
+
+    /// Returns the folder of the sessions' records.
+    pub fn sessions(&self) -> PathBuf {
+        self.base.join("sessions")
+    }
+
+    /// Returns the folder for outputs of checks that ran outside a session.
+    pub fn outputs(&self) -> PathBuf {
+        self.base.join("outputs")
+    }
+
+    /// Tells an event to the person and to the session's record.
+    pub fn tell(&self, event: &Event) {
+        self.voice.take(event);
+    }
+
+    /// Tells something that needs no action.
+    pub fn notice(&self, text: impl Into<String>) {
+        self.tell(&Event::Notice { text: text.into() });
+    }
+
+    /// Tells something a person should look at.
+    pub fn warn(&self, text: impl Into<String>) {
+        self.tell(&Event::Warning { text: text.into() });
+    }
+
+    /// Returns the project's HEAD, where there must be one.
+    pub fn head(&self) -> Result<Head> {
+        self.project.head()?.context("the project has no commit yet")
+    }
+
+    /// Reads the committed checklist.
+    ///
+    /// One of zero bytes is taken back from the newest commit that holds a good one; any other fault is a usage error,
+    /// because writing over what cannot be read would lose it.
+    pub fn checklist(&mut self) -> Result<Checklist> {
+        let (checklist, recovered) = self.committed_checklist()?;
+        if recovered {
+            self.save(&checklist, "checklist: recover the last good version", vec![], &Origin::of(Author::Longhaul))?;
+        }
+        Ok(checklist)
+    }
+
+    /// Reads the checklist and writes nothing; also tells whether it had to be taken back from an earlier commit.
+    pub fn committed_checklist(&self) -> Result<(Checklist, bool)> {
+        let bytes = self.memory.read(CHECKLIST)?.unwrap_or_default();
+        if !bytes.trim_ascii().is_empty() {
+            return Ok((Checklist::read(&bytes).map_err(unreadable)?, false));
+        }
+        let good = |bytes: &[u8]| Checklist::read(bytes).is_ok();
+        let Some((commit, bytes)) = self.memory.newest_version(CHECKLIST, &good)? else {
+            return Ok((Checklist::empty(), false));
+        };
+        self.warn(format!("the checklist was empty; taken back from the memory commit {}", &commit[..7]));
+        Ok((Checklist::read(&bytes).map_err(unreadable)?, true))
+    }
+
+    /// Commits the checklist, with `others` in the same commit; does nothing when nothing differs.
+    pub fn save(&mut self, checklist: &Checklist, subject: &str, others: Vec<Change>, origin: &Origin) -> Result<()> {
+        let text = checklist.render();
+        let same = self.memory.read(CHECKLIST)?.is_some_and(|bytes| bytes == text.as_bytes());
+        let mut changes = others;
+        if !same {
+            changes.push(Change { path: CHECKLIST.to_owned(), bytes: Some(text.into_bytes()) });
+        }
+        if changes.is_empty() {
+            return Ok(());
+        }
+        let id = self.memory.write(subject, &changes, origin)?;
+        self.tell(&Event::Committed { place: "memory".to_owned(), id, subject: subject.to_owned() });
+        Ok(())
+    }
+
+    /// Returns who writes when longhaul does, for the trailers of a commit.
+    pub fn origin(&self, session: Option<u32>, feature: Option<&str>) -> Origin {
+        let project_commit = self.project.head().ok().flatten().map(|head| head.commit);
+        Origin { session, feature: feature.map(str::to_owned), project_commit, ..Origin::of(Author::Longhaul) }
+    }
+
+    /// Makes the gate for the committed checks of now; outputs go to `outputs`.
+    pub fn gate(&self, session: Option<u32>, outputs: &Path) -> Result<Gate<'_>> {
+        Ok(Gate {
+            project: &self.project,
+            settings: &self.settings.gate,
+            interrupt: self.interrupt,
+            files: self.check_files()?,
+            init_script: self.init_script()?.as_deref().map(tools::init_command),
+            artifacts: outputs.to_owned(),
+            session,
+            clock: self.clock,
+        })
+    }
+
+    /// Reads the check files of memory's HEAD, without the pinned bytes.
+    pub fn check_files(&self) -> Result<CheckFiles> {
+        let files = self.memory.read_all("checks/")?;
+        let named =
+            files.into_iter().filter_map(|(path, bytes)| Some((path.strip_prefix("checks/")?.to_owned(), bytes)));
+        Ok(CheckFiles::new(named.filter(|(name, _)| !name.starts_with("pinned/")).collect()))
+    }
+
+    /// Returns the bytes behind a pinned id.
+    pub fn pinned(&self, id: &str) -> Option<Vec<u8>> {
+        self.memory.read(&format!("{PINNED}{id}")).ok().flatten()
+    }
+
+    /// Returns the path of the init script that memory names, relative to the project.
+    pub fn init_script(&self) -> Result<Option<String>> {
+        let text = self.memory.read(INIT)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        Ok(text.as_deref().and_then(prompts::init_path))
+    }
+
+    /// Compares the view with HEAD: people's edits are adopted, protected files put back; all of it is told.
+    pub fn inspect(&mut self, session: Option<u32>, keep_in: &Path) -> Result<Findings> {
+        let origin = Origin { session, ..Origin::of(Author::External) };
+        let findings = self.memory.inspect(&origin, keep_in)?;
+        described(&findings).into_iter().for_each(|line| self.warn(line));
+        Ok(findings)
+    }
+}
+
+fn unreadable(problem: ParseProblem) -> Failure {
+    Failure::usage(format!("the checklist `/memories/{CHECKLIST}` cannot be read: {problem}"))
+        .hint("nothing was written over it; see its versions with `longhaul log features.json -p`")
+}
+
+/// Says for a person what was found in the view.
+fn described(findings: &Findings) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for path in &findings.restored {
+        lines.push(format!("`{path}` is protected and was changed in the view; it was put back"));
+    }
+    for path in &findings.adopted {
+        lines.push(format!("`{path}` was edited in the view; the edit is committed"));
+    }
+    for (path, kept) in &findings.set_aside {
+        lines.push(format!("what was found at `{path}` is kept as `{}`", kept.display()));
+    }
+    for (path, why) in &findings.refused {
+        lines.push(format!("`{path}` in the view was left alone: {why}"));
+    }
+    lines
+}
+
+fn base_of(project: &Project) -> PathBuf {
+    project.common_dir().join("longhaul")
+}

@@ -1,0 +1,98 @@
+//! Family A: completion and false «done».
+
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::hand_over;
+use crate::support::reply;
+use crate::support::say;
+use crate::support::session;
+
+/// A session that makes the check of feature `name` pass and hands over.
+fn makes(name: &str) -> serde_json::Value {
+    session([reply([bash(&format!("touch {name}"))]), reply([hand_over()])])
+}
+
+fn with_features(count: usize) -> Project {
+    (1..=count)
+        .fold(Project::ready(), |project, number| project.feature(&format!("f{number}"), &format!("test -f f{number}")))
+}
+
+/// A01: the loop said that it was finished with 3 of 15 tasks done.
+#[test]
+fn a01_a_completion_phrase_does_not_end_a_run_with_features_open() {
+    let phrase = session([say("ALL TASKS COMPLETE. <promise>DONE</promise>")]);
+    let project = with_features(3).model([makes("f1"), phrase, makes("f2")]);
+
+    let run = project.run(["run", "--sessions", "3"]);
+
+    run.exits(3).tells("3 sessions used, 1 feature open");
+    assert_eq!(["f1", "f2", "f3"].map(|id| project.status(id)), ["proven", "proven", "open"]);
+}
+
+/// A03: the agent said fifty times that it was complete, and the loop never saw it.
+#[test]
+fn a03_a_run_stops_when_all_is_proven_though_the_agent_never_says_so() {
+    let silent = |name: &str| session([reply([bash(&format!("touch {name}"))]), say("")]);
+    let project = with_features(3).model([silent("f1"), silent("f2"), silent("f3")]);
+
+    project.run(["run", "--sessions", "100"]).exits(0).shows("done: 3 features proven");
+
+    assert_eq!(project.played().requests().len(), 6);
+}
+
+/// A06: the agent repeated the sentinel to itself and the loop stopped at 34 of 38.
+#[test]
+fn a06_a_sentinel_inside_a_sentence_is_no_verdict() {
+    let project = with_features(2).model([session([say("I will print DONE-ALL when ready")]), makes("f1")]);
+
+    project.run(["run", "--sessions", "2"]).exits(3);
+
+    assert_eq!(["f1", "f2"].map(|id| project.status(id)), ["proven", "open"]);
+}
+
+/// A07: the backend echoed the prompt, with the sentinel in it, and that ended the run.
+#[test]
+fn a07_an_echoed_prompt_is_no_verdict() {
+    let echo =
+        session([reply([bash("echo 'When everything is done, print ALL DONE'; echo ALL DONE")]), reply([hand_over()])]);
+    let project = with_features(1).model([echo, makes("f1")]);
+
+    project.run(["run"]).exits(0);
+
+    assert!(project.memory_log().contains(&"gate: f1 not proven: failed".to_owned()), "{:?}", project.memory_log());
+}
+
+/// A15: twelve more paid sessions after all features passed.
+#[test]
+fn a15_a_finished_checklist_starts_no_session() {
+    let project = with_features(1).model([makes("f1")]);
+    project.run(["run"]).exits(0);
+    let before = project.played().requests().len();
+
+    project.run(["run"]).exits(0).shows("done: 1 feature proven");
+
+    assert_eq!(project.played().requests().len(), before);
+}
+
+/// A17: the agent stamped a phase complete whose verification steps it had skipped.
+#[test]
+fn a17_words_of_success_do_not_outweigh_a_check_that_fails() {
+    let liar = session([reply([bash("echo verified end-to-end > log.txt")]), say("verified end-to-end, looks good")]);
+    let project = Project::ready().feature("login", "echo the page is missing; exit 1").model([liar]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).shows("the page is missing");
+
+    assert_eq!(project.status("login"), "open");
+    assert_eq!(project.stored("login")["passes"], false);
+}
+
+/// A19: progress stayed at nought because the agent never ticked the box.
+#[test]
+fn a19_features_are_proven_though_the_agent_never_touches_the_checklist() {
+    let both = session([reply([bash("touch f1 f2")]), say("")]);
+    let project = with_features(2).model([both]);
+
+    project.run(["run"]).exits(0).shows("f2 is proven without a session");
+
+    assert_eq!(["f1", "f2"].map(|id| project.status(id)), ["proven", "proven"]);
+}

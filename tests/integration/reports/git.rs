@@ -1,0 +1,97 @@
+//! Family E: git and the history of memory.
+
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::hand_over;
+use crate::support::memory;
+use crate::support::reply;
+use crate::support::session;
+use serde_json::json;
+
+fn note(path: &str, text: &str) -> serde_json::Value {
+    memory(json!({ "command": "create", "path": path, "file_text": text }))
+}
+
+/// E09: a new file was written and never staged: «no changes to commit».
+#[test]
+fn e09_the_first_write_into_an_empty_store_is_committed() {
+    let project = Project::new();
+    let call = json!({ "command": "create", "path": "/memories/first.md", "file_text": "hello\n" });
+
+    project
+        .run_with(["memory", "apply", "--store", "store"], &format!("{call}\n"))
+        .exits(0)
+        .prints("File created successfully");
+
+    let repository = project.root().join("store/memory.git").display().to_string();
+    assert_eq!(project.git(["--git-dir", &repository, "show", "HEAD:first.md"]), "hello");
+}
+
+/// E12: memory commits carried the operator's identity.
+#[test]
+fn e12_commits_of_memory_are_never_in_the_users_name() {
+    let project = Project::ready()
+        .feature("f", "test -f f")
+        .model([session([reply([note("/memories/notes/n.md", "hello\n"), bash("touch f")]), reply([hand_over()])])]);
+    project.git(["config", "user.name", "Operator"]);
+    project.git(["config", "user.email", "operator@example.org"]);
+    project.run(["run"]).exits(0);
+
+    let people = project.memory_git(["log", "--format=%an %cn %ae %ce"]);
+
+    assert!(!people.contains("Operator") && !people.contains("Ada") && !people.contains("example.org"), "{people}");
+    let authors: std::collections::BTreeSet<String> =
+        project.memory_git(["log", "--format=%an"]).lines().map(str::to_owned).collect();
+    assert_eq!(authors.into_iter().collect::<Vec<_>>(), ["agent", "longhaul"]);
+}
+
+/// E15: the tool wrote a default identity into the repository's config.
+#[test]
+fn e15_the_repositorys_config_is_untouched() {
+    let project = Project::new();
+    let before = project.read(".git/config");
+
+    project.run(["init"]).exits(0);
+    let project = project.feature("f", "test -f f").model([session([reply([bash("touch f")]), reply([hand_over()])])]);
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.read(".git/config"), before);
+}
+
+/// E18: memory was committed to whatever branch the project had checked out.
+#[test]
+fn e18_a_write_to_memory_moves_no_branch_of_the_project() {
+    let project = Project::ready();
+    let before = project.git(["for-each-ref", "refs/heads", "--format=%(refname) %(objectname)"]);
+
+    let call = ["memory", "create", "/memories/notes/n.md", "hello"];
+    project.run(call).exits(0);
+
+    assert_eq!(project.git(["for-each-ref", "refs/heads", "--format=%(refname) %(objectname)"]), before);
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+}
+
+/// E19: the agent's `git add -A` staged the tool's own files.
+#[test]
+fn e19_the_agents_add_all_takes_none_of_our_files() {
+    let add_all = bash("touch f; git add -A; git commit -q -m work");
+    let project = Project::ready().feature("f", "test -f f").model([session([reply([add_all]), reply([hand_over()])])]);
+    project.run(["run"]).exits(0);
+
+    let files = project.git(["ls-tree", "-r", "--name-only", "HEAD"]);
+
+    assert_eq!(files, "README\nf");
+}
+
+/// E30: a repository without commits gave a raw git error.
+#[test]
+fn e30_a_repository_without_commits_works() {
+    let project = Project::unborn();
+    project.run(["init"]).exits(0);
+    let project = project.feature("f", "test -f f").model([session([reply([bash("touch f")]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.git(["log", "--format=%s", "--reverse"]), "start\nwip(session 1)");
+    assert_eq!(project.stored("f")["baseline"]["commit"], json!(project.git(["rev-parse", "HEAD~1"])));
+}

@@ -1,0 +1,9 @@
+//! What users of such tools suffered from, each as a test named after what went wrong.
+//!
+//! The letters and numbers are those of the reports the faults were read in.
+
+mod custody;
+mod done;
+mod git;
+mod hooks;
+mod state;

@@ -1,0 +1,364 @@
+//! `run`: sessions, limits, faults, interrupts, and what each leaves behind.
+
+use crate::support::KEY;
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::call;
+use crate::support::hand_over;
+use crate::support::memory;
+use crate::support::reply;
+use crate::support::say;
+use crate::support::session;
+use serde_json::json;
+use std::process::Child;
+
+fn makes(name: &str) -> serde_json::Value {
+    session([reply([bash(&format!("touch {name}"))]), reply([hand_over()])])
+}
+
+fn signal(child: &Child, name: &str) {
+    let sent = std::process::Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+#[test]
+fn a_failing_check_keeps_the_feature_open_and_a_passing_one_proves_it() {
+    let project =
+        Project::ready().feature("login", "echo checked; test -f login").model([makes("other"), makes("login")]);
+
+    let run = project.run(["run", "--sessions", "1"]);
+    run.exits(3).tells("1 session used, 1 feature open");
+    assert_eq!(project.status("login"), "open");
+    assert_eq!(project.memory_log()[..2], ["progress: session 1", "gate: login not proven: failed"]);
+
+    project.run(["run"]).exits(0).shows("done: 1 feature proven");
+    assert_eq!(project.memory_log()[..2], ["progress: session 2", "gate: prove login"]);
+    let stored = project.stored("login");
+    assert_eq!(stored["passes"], true);
+    assert_eq!(stored["evidence"]["commit"], project.git(["rev-parse", "HEAD"]));
+    assert_eq!(stored["evidence"]["tree"], project.git(["rev-parse", "HEAD^{tree}"]));
+    assert_eq!(project.played().rejected(), Vec::<String>::new());
+}
+
+#[test]
+fn proving_changes_one_feature_and_nothing_else() {
+    let project = Project::ready().feature("a", "test -f a").feature("b", "test -f b").model([makes("a")]);
+    project.run(["run", "--sessions", "1"]).exits(3);
+
+    let proof = project.memory_git(["log", "--format=%H", "--grep=^gate: prove a"]);
+    let files = project.memory_git(["show", "--format=", "--name-only", &proof]);
+    let at = |rev: &str| -> serde_json::Value {
+        serde_json::from_str(&project.memory_git(["show", &format!("{rev}:features.json")])).unwrap()
+    };
+    let (before, after) = (at(&format!("{proof}^")), at(&proof));
+
+    assert_eq!(files, "features.json");
+    assert_eq!(before["features"][1], after["features"][1]);
+    assert_eq!(
+        (before["features"][0]["passes"].clone(), after["features"][0]["passes"].clone()),
+        (json!(false), json!(true))
+    );
+    let trailers = project.memory_git(["log", "-1", "--format=%(trailers:only,unfold)", &proof]);
+    assert!(
+        trailers.contains("Session: 1") && trailers.contains("Feature: a") && trailers.contains("Project-Commit: "),
+        "{trailers}"
+    );
+}
+
+#[test]
+fn a_check_that_passed_before_any_work_is_not_worked_on_and_can_be_accepted() {
+    let project = Project::ready().feature("old", "test -f README").model([]);
+
+    project.run(["run"]).exits(4).tells("longhaul accept old");
+    assert!(project.played().requests().is_empty());
+
+    project.run(["accept", "--already-green", "--reason", "it was there"]).exits(0);
+    assert_eq!(project.status("old"), "accepted");
+    assert_eq!(project.stored("old")["passes"], false);
+    project.run(["run"]).exits(0).shows("accepted by a person");
+}
+
+#[test]
+fn a_regression_is_caught_by_the_sweep_and_worked_on_first() {
+    let breaks = session([reply([bash("rm a; touch b")]), reply([hand_over()])]);
+    let project = Project::ready()
+        .feature("a", "test -f a")
+        .feature("b", "test -f b")
+        .feature("c", "test -f c")
+        .model([makes("a"), breaks, makes("a"), makes("c")]);
+
+    let run = project.run(["run"]);
+
+    run.exits(0).shows("done: 3 features proven");
+    let log = project.memory_log();
+    let order: Vec<&str> = log
+        .iter()
+        .rev()
+        .map(String::as_str)
+        .filter(|subject| subject.starts_with("gate: ") && !subject.contains("baseline") && !subject.contains("sweep"))
+        .collect();
+    assert_eq!(order, ["gate: prove a", "gate: prove b", "gate: regress a", "gate: prove a", "gate: prove c"]);
+}
+
+#[test]
+fn a_feature_is_blocked_after_its_attempts_and_the_others_go_on() {
+    let fails = || session([reply([bash("date +%N > attempt")]), reply([hand_over()])]);
+    let project = Project::ready().feature("hard", "test -f never").feature("easy", "test -f easy").model([
+        fails(),
+        fails(),
+        fails(),
+        makes("easy"),
+    ]);
+
+    project
+        .run(["run"])
+        .exits(4)
+        .tells("hard is blocked: 3 attempts did not prove it")
+        .tells("longhaul feature reopen hard");
+
+    assert_eq!(["hard", "easy"].map(|id| project.status(id)), ["blocked", "proven"]);
+    project.run(["feature", "reopen", "hard"]).exits(0);
+    assert_eq!(project.status("hard"), "open");
+}
+
+#[test]
+fn sessions_that_change_nothing_trip_the_breaker() {
+    let idle = || session([say("I am done")]);
+    let project = Project::ready().feature("a", "test -f a").model([idle(), idle(), idle(), idle()]);
+
+    let run = project.run(["run", "--set", "run.attempts=9"]);
+
+    run.exits(4).tells("3 sessions in a row");
+}
+
+#[test]
+fn a_check_that_the_agent_reports_as_wrong_waits_for_a_person_and_the_run_goes_on() {
+    let reports = session([reply([call(
+        "hand_over",
+        json!({ "done": "", "remaining": "", "next": "", "check_problem": "it tests the wrong page" }),
+    )])]);
+    let project =
+        Project::ready().feature("odd", "false").feature("fine", "test -f fine").model([reports, makes("fine")]);
+
+    project.run(["run"]).exits(4).tells("it tests the wrong page");
+
+    assert_eq!(project.status("fine"), "proven");
+    assert_ne!(project.status("odd"), "proven");
+}
+
+#[test]
+fn the_checklist_attack_by_the_memory_tool_is_refused_and_by_shell_undone() {
+    let by_tool = memory(
+        json!({ "command": "str_replace", "path": "/memories/features.json", "old_str": "false", "new_str": "true" }),
+    );
+    let by_shell = bash("sed -i 's/\"passes\": false/\"passes\": true/' .longhaul/memory/features.json; touch a");
+    let project = Project::ready().feature("a", "test -f a").model([session([
+        reply([by_tool]),
+        reply([by_shell]),
+        reply([hand_over()]),
+    ])]);
+
+    project.run(["run", "--sessions", "1"]).tells("features.json").tells("proves nothing");
+
+    let refusal = project.played().results_in(2);
+    assert!(refusal.contains("features.json") && refusal.contains("longhaul"), "{refusal}");
+    assert!(project.played().results_in(3).contains("put back"), "{}", project.played().results_in(3));
+    assert!(!project.memory_log().contains(&"gate: prove a".to_owned()));
+    assert_eq!(
+        std::fs::read_to_string(project.view().join("features.json")).unwrap().trim(),
+        project.memory_git(["show", "HEAD:features.json"])
+    );
+    // The honest part of that session's work counts as soon as longhaul itself has looked.
+    project.run(["run"]).exits(0).shows("a is proven without a session");
+}
+
+#[test]
+fn a_second_run_on_the_same_project_ends_at_once_as_busy() {
+    let project = Project::ready().feature("a", "test -f a").model([session([json!({ "silence": "60s" })])]);
+    let mut first = project.start(["run"]);
+    project.played().wait_for_silence();
+
+    project.run(["run"]).exits(6).tells("another longhaul");
+    project.run(["check", "--all"]).exits(6);
+    project.run(["status"]).exits(0);
+
+    signal(&first, "INT");
+    assert_eq!(first.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn an_interrupt_ends_the_session_in_order() {
+    let project = Project::ready()
+        .feature("a", "test -f a")
+        .model([session([reply([bash("echo half > half")]), json!({ "silence": "60s" })]), makes("a")]);
+    let child = project.start(["run"]);
+    project.played().wait_for_silence();
+
+    signal(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(project.memory_log()[0], "progress: session 1");
+    assert_eq!(project.git(["log", "-1", "--format=%s"]), "wip(session 1)");
+    assert_eq!(project.stored("a")["attempts"], 0);
+    project.run(["run"]).exits(0).hides("was interrupted;");
+}
+
+#[test]
+fn an_interrupt_during_a_command_ends_the_command() {
+    let fifo = "mkfifo ../started; (trap '' TERM; echo > ../started; exec sleep 300)";
+    let project =
+        Project::ready().feature("a", "test -f a").model([session([reply([bash(fifo)]), reply([hand_over()])])]);
+    let child = project.start(["run"]);
+    let fifo = project.root().join("../started");
+    while !fifo.exists() {
+        std::thread::yield_now();
+    }
+    std::fs::read(&fifo).unwrap();
+
+    signal(&child, "INT");
+
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+}
+
+#[test]
+fn a_dirty_tree_is_refused_and_untracked_files_are_not() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+    project.write("notes.txt", "mine\n");
+    project.write("README", "changed\n");
+
+    project.run(["run"]).exits(2).tells("`README`").tells("git stash -u");
+
+    project.git(["checkout", "-q", "README"]);
+    project.run(["run"]).exits(0).tells("notes.txt");
+    assert_eq!(project.git(["status", "--porcelain"]), "?? notes.txt");
+}
+
+#[test]
+fn a_detached_head_is_refused_with_the_way_out() {
+    let project = Project::ready().feature("a", "test -f a").model([]);
+    project.git(["checkout", "-q", "--detach"]);
+
+    project.run(["run"]).exits(2).tells("detached").tells("git switch -c");
+}
+
+#[test]
+fn an_empty_checklist_is_a_usage_error() {
+    Project::ready().model([]).run(["run"]).exits(2).tells("the checklist is empty").tells("longhaul feature add");
+}
+
+#[test]
+fn a_script_that_runs_out_and_an_endpoint_that_is_down_are_faults_of_the_provider() {
+    let project = Project::ready().feature("a", "test -f a").model([session([reply([bash("true")])])]);
+    project.run(["run"]).exits(5).tells("script");
+
+    let project = Project::ready()
+        .feature("a", "test -f a")
+        .variable("ANTHROPIC_API_KEY", KEY)
+        .variable("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let run = project.run(["run", "--set", "provider.outage_budget=0.2s"]);
+    run.exits(5).tells("127.0.0.1:9");
+    assert_eq!(project.stored("a")["attempts"], 0);
+}
+
+#[test]
+fn the_key_reaches_no_child_no_record_and_no_memory() {
+    let env = bash("env; cat /proc/$PPID/environ | tr '\\0' '\\n' | grep -c nothing; touch a");
+    let project =
+        Project::ready().feature("a", "env; test -f a").model([session([reply([env]), reply([hand_over()])])]);
+    project.run(["run"]).exits(0);
+
+    let found = std::process::Command::new("grep").args(["-rlF", KEY]).arg(project.root()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
+    assert!(!project.played().results_in(2).contains(KEY));
+}
+
+#[test]
+fn text_from_the_model_cannot_drive_the_terminal() {
+    let project =
+        Project::ready().feature("a", "printf '\\033]0;owned\\007\\033[31m red\\n'; exit 1").model([session([
+            json!({ "text": "\u{1b}[2Jcleared \u{202e}txet", "tools": [bash("printf '\\033[2J'")] }),
+            reply([hand_over()]),
+        ])]);
+
+    let run = project.run(["run", "--sessions", "1"]);
+
+    for unsafe_text in ["\u{1b}", "\u{7}", "\u{202e}"] {
+        run.hides(unsafe_text);
+    }
+}
+
+#[test]
+fn settings_that_do_not_exist_or_are_not_there_yet_are_refused() {
+    let project = Project::ready().feature("a", "test -f a").model([]);
+
+    project.run(["run", "--set", "budget.usb=3"]).exits(2).tells("usd");
+    project.run(["run", "--set", "sandbox.mode=bubblewrap"]).exits(2).tells("not yet");
+    project.write("longhaul.toml", "[provider]\nbase_url = \"http://evil.example\"\n");
+    project.git(["add", "longhaul.toml"]);
+    project.git(["commit", "-qm", "settings"]);
+    project.run(["run"]).exits(2).tells("set it in your own config.toml");
+}
+
+#[test]
+fn a_budget_in_tokens_ends_the_run_with_the_features_open() {
+    let long = session([reply([bash("true")]), reply([bash("true")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([long]);
+
+    project.run(["run", "--tokens", "1"]).exits(3).tells("tokens");
+
+    assert_eq!(project.played().requests().len(), 1);
+    assert_eq!(project.stored("a")["attempts"], 0);
+}
+
+#[test]
+fn git_clean_and_stash_lose_nothing_of_ours() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+    project.run(["run"]).exits(0);
+    let head = project.memory_git(["rev-parse", "HEAD"]);
+
+    project.git(["clean", "-fdqx"]);
+    assert!(!project.view().exists());
+    project.run(["run"]).exits(0);
+    assert!(project.view().join("features.json").exists());
+
+    project.write("x", "x");
+    project.git(["stash", "-q", "-a"]);
+    assert_eq!(project.status("a"), "proven");
+    assert_eq!(project.memory_git(["rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn check_proves_like_the_hook_and_tells_with_its_code() {
+    let project = Project::ready().feature("a", "test -f a").feature("b", "test -f b");
+    project.write("a", "");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "a"]);
+
+    project.run(["check", "a"]).exits(0).shows("proven");
+    project.run(["check", "--all"]).exits(8);
+
+    assert_eq!(["a", "b"].map(|id| project.status(id)), ["proven", "open"]);
+    project.run(["status", "--exit-code"]).exits(8);
+}
+
+#[test]
+fn a_changed_test_file_is_refused_until_a_person_accepts_it() {
+    let project = Project::ready();
+    project.write("tests/a.sh", "test -f a\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "test"]);
+    let cheat = session([reply([bash("echo true > tests/a.sh")]), reply([hand_over()])]);
+    let project = project.feature("a", "sh tests/a.sh").model([cheat]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).shows("tests/a.sh");
+    assert_eq!(project.status("a"), "open");
+    assert!(
+        project.memory_log().contains(&"gate: a not proven: check changed".to_owned()),
+        "{:?}",
+        project.memory_log()
+    );
+
+    project.run(["accept", "a"]).exits(0).shows("check");
+    assert_eq!(project.status("a"), "already green");
+}

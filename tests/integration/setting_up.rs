@@ -1,0 +1,239 @@
+//! `init`, `feature`, and what they refuse.
+
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::call;
+use crate::support::hand_over;
+use crate::support::reply;
+use crate::support::session;
+use serde_json::json;
+use std::fs;
+use std::os::unix::fs::PermissionsExt;
+
+#[test]
+fn init_makes_a_memory_whose_log_reads_as_a_story() {
+    let project = Project::ready();
+
+    let log = project.memory_log();
+
+    assert_eq!(
+        log.iter().rev().collect::<Vec<_>>(),
+        ["init: index", "init: progress log", "init: checklist", "init: init-script reference"]
+    );
+    assert_eq!(project.memory_git(["fsck", "--strict"]), "");
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+    assert_eq!(project.read(".git/info/exclude").lines().filter(|line| *line == ".longhaul/").count(), 1);
+}
+
+#[test]
+fn a_second_init_changes_nothing_and_says_so() {
+    let project = Project::ready().feature("f", "test -f f");
+    let before = (project.memory_git(["rev-parse", "HEAD"]), project.read(".git/info/exclude"));
+
+    project.run(["init"]).exits(0).shows("nothing");
+
+    assert_eq!((project.memory_git(["rev-parse", "HEAD"]), project.read(".git/info/exclude")), before);
+}
+
+#[test]
+fn an_init_that_was_cut_off_is_finished_by_the_next() {
+    let project = Project::ready();
+    let half = project.memory_git(["rev-parse", "HEAD~2"]);
+    project.memory_git(["update-ref", "HEAD", &half]);
+
+    project.run(["init"]).exits(0);
+
+    assert_eq!(project.memory_log().len(), 4);
+    project.run(["status"]).exits(0);
+}
+
+#[test]
+fn init_outside_a_repository_says_what_to_do() {
+    let project = Project::new();
+    fs::remove_dir_all(project.root().join(".git")).unwrap();
+
+    project.run(["init"]).exits(2).tells("is not inside a git repository").tells("git init");
+}
+
+#[test]
+fn init_in_a_directory_that_cannot_be_written_says_so() {
+    let project = Project::new();
+    let git = project.root().join(".git");
+    // Root may write anywhere, so the way is barred by a file instead of by a mode.
+    fs::write(git.join("longhaul"), "in the way").unwrap();
+    fs::set_permissions(git.join("longhaul"), fs::Permissions::from_mode(0o400)).unwrap();
+
+    let run = project.run(["init"]);
+
+    run.exits(1).tells(".git/longhaul");
+    assert_eq!(fs::read_to_string(git.join("longhaul")).unwrap(), "in the way");
+}
+
+#[test]
+fn the_checklist_of_the_quickstart_is_taken_in_and_its_marks_are_only_claims() {
+    let project = Project::new();
+    let list = json!([
+        { "category": "functional", "description": "A user can log in\nwith a password", "steps": ["open /login"], "passes": true },
+        { "category": "style", "description": "The page is blue", "steps": [], "passes": false },
+    ]);
+    project.write("../feature_list.json", &list.to_string());
+
+    project.run(["init", "--from", "../feature_list.json"]).exits(0).shows("2 features");
+
+    let features = project.checklist()["features"].as_array().unwrap().clone();
+    assert_eq!(
+        features.iter().map(|feature| feature["title"].as_str().unwrap()).collect::<Vec<_>>(),
+        ["A user can log in", "The page is blue"]
+    );
+    assert!(features.iter().all(|feature| feature["passes"] == false), "{features:?}");
+    let id = features[0]["id"].as_str().unwrap().to_owned();
+    assert_eq!(project.status(&id), "no check");
+}
+
+#[test]
+fn our_own_form_is_taken_in_with_its_checks_and_their_baselines() {
+    let project = Project::new();
+    let list = json!({ "version": 1, "features": [
+        { "id": "red", "title": "not there yet", "check": { "run": "test -f f" }, "owner": "ada" },
+        { "id": "green", "title": "there already", "check": { "run": "test -f README" } },
+    ]});
+    project.write("../list.json", &list.to_string());
+
+    project.run(["init", "--from", "../list.json"]).exits(0);
+
+    assert_eq!(["red", "green"].map(|id| project.status(id)), ["open", "already green"]);
+    assert_eq!(project.stored("red")["owner"], "ada");
+    assert_eq!(project.stored("red")["baseline"]["verdict"], "failed");
+    assert_eq!(
+        project.git(["for-each-ref", "refs/longhaul/base", "--format=%(objectname)"]),
+        project.git(["rev-parse", "HEAD"])
+    );
+}
+
+#[test]
+fn a_bad_checklist_is_refused_whole_and_nothing_is_made() {
+    let twice = r#"{"version": 1, "features": [{"id": "a", "title": "x", "title": "y"}]}"#;
+    let same = r#"[{"id": "a", "description": "x"}, {"id": "a", "description": "y"}]"#;
+    for (text, reason) in
+        [("", "empty"), ("{\"features\": [", "line 1"), (twice, "title"), (same, "`a`"), ("{\"goals\": []}", "goals")]
+    {
+        let project = Project::new();
+        project.write("../list.json", text);
+
+        project.run(["init", "--from", "../list.json"]).exits(2).tells("list.json").tells(reason);
+
+        assert!(!project.state().join("memory.git").exists(), "{text}");
+    }
+}
+
+#[test]
+fn a_bad_specification_is_refused_and_nothing_is_made() {
+    let project = Project::new();
+    fs::write(project.root().join("latin1.md"), b"caf\xe9\n").unwrap();
+
+    project.run(["init", "--spec", "none.md"]).exits(2).tells("none.md");
+    project.run(["init", "--spec", "latin1.md"]).exits(2).tells("not UTF-8").tells("offset 3");
+
+    assert!(!project.state().join("memory.git").exists());
+}
+
+#[test]
+fn a_specification_without_a_key_is_kept_and_the_way_on_is_told() {
+    let project = Project::new();
+    project.write("../SPEC.md", "# A calculator\n");
+
+    project.run(["init", "--spec", "../SPEC.md"]).exits(0).shows("ANTHROPIC_API_KEY");
+
+    assert_eq!(project.memory_git(["show", "HEAD:spec.md"]), "# A calculator");
+    project.run(["run"]).exits(2).tells("ANTHROPIC_API_KEY").tells("longhaul demo");
+}
+
+#[test]
+fn the_initializer_turns_a_specification_into_features_with_checks() {
+    let script = bash(
+        "printf '#!/bin/sh\\necho ready\\n' > init.sh; chmod +x init.sh; git add init.sh; git commit -qm 'init script'",
+    );
+    let check = call("add_check_file", json!({ "name": "sum.sh", "text": "test \"$(sh sum.sh 2 3)\" = 5\n" }));
+    let features = call(
+        "add_features",
+        json!({ "features": [
+            { "id": "sum", "title": "Adds two numbers", "check": { "run": "sh \"$LONGHAUL_CHECKS/sum.sh\"" } },
+        ]}),
+    );
+    let set_init = call("set_init", json!({ "path": "init.sh", "starts": "nothing", "ready": "it exits" }));
+    let initializer = session([reply([script, check]), reply([features, set_init]), reply([hand_over()])]);
+    let work = session([reply([bash("echo 'echo $(($1 + $2))' > sum.sh")]), reply([hand_over()])]);
+    let project = Project::new().model([initializer, work]);
+    project.write("../SPEC.md", "# A calculator\n");
+
+    project.run(["init", "--spec", "../SPEC.md"]).exits(0);
+
+    assert_eq!(project.status("sum"), "open");
+    let pins = project.stored("sum")["check"]["pins"].as_object().unwrap().clone();
+    let pin = pins["checks/sum.sh"].as_str().unwrap().to_owned();
+    assert_eq!(project.memory_git(["show", &format!("HEAD:checks/pinned/{pin}")]), "test \"$(sh sum.sh 2 3)\" = 5");
+    project.run(["run"]).exits(0).shows("done: 1 feature proven");
+    assert_eq!(project.played().rejected(), Vec::<String>::new());
+}
+
+#[test]
+fn an_unfinished_initializer_is_told_and_continued_by_run() {
+    let features = |id: &str| {
+        call(
+            "add_features",
+            json!({ "features": [{ "id": id, "title": id, "check": { "run": format!("test -f {id}") } }] }),
+        )
+    };
+    let nothing = session([reply([hand_over()])]);
+    let rest = session([
+        reply([bash("echo true > init.sh"), features("a")]),
+        reply([call("set_init", json!({ "path": "init.sh", "starts": "nothing", "ready": "it exits" }))]),
+        reply([hand_over()]),
+    ]);
+    let work = session([reply([bash("touch a")]), reply([hand_over()])]);
+    let project = Project::new().model([nothing, rest, work]);
+    project.write("../SPEC.md", "# Something\n");
+
+    project.run(["init", "--spec", "../SPEC.md"]).tells("no feature");
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.status("a"), "proven");
+}
+
+#[test]
+fn features_are_added_from_options_and_from_json_and_removed() {
+    let project = Project::ready().feature("a", "test -f a");
+    let two = json!([{ "title": "Second thing", "check": "test -f b" }, { "id": "c", "title": "c", "check": "test -f c", "depends_on": ["a"] }]);
+
+    project.run_with(["feature", "add", "-"], &two.to_string()).exits(0);
+
+    project.run(["feature", "list"]).exits(0).prints("Second thing");
+    assert_eq!(project.status("c"), "waiting");
+    project.run(["feature", "remove", "a"]).exits(2).tells("`c` depends on it");
+    project.run(["feature", "remove", "c"]).exits(0);
+    project.run(["feature", "remove", "a"]).exits(0);
+    project.run(["show", "a"]).exits(2).tells("there is no feature `a`");
+    let log = project.memory_log();
+    assert!(
+        log.contains(&"checklist: add 2 features".to_owned()) && log.contains(&"checklist: remove a".to_owned()),
+        "{log:?}"
+    );
+}
+
+#[test]
+fn a_feature_that_is_wrong_changes_nothing() {
+    let project = Project::ready().feature("a", "test -f a");
+    let head = project.memory_git(["rev-parse", "HEAD"]);
+    let wrong = [
+        (r#"{"id": "a", "title": "again", "check": "true"}"#, "`a`"),
+        (r#"[{"id": "b", "title": "b", "check": "true"}, {"title": 7}]"#, "title"),
+        (r#"{"id": "b", "title": "b", "check": {"run": "true", "timeuot": "5m"}}"#, "timeout"),
+        (r#"{"id": "b", "title": "b", "check": "true", "depends_on": ["nobody"]}"#, "nobody"),
+        ("not json", "line 1"),
+    ];
+    for (json, reason) in wrong {
+        project.run_with(["feature", "add", "-"], json).exits(2).tells(reason);
+    }
+
+    assert_eq!(project.memory_git(["rev-parse", "HEAD"]), head);
+}
