@@ -16,11 +16,13 @@ use crate::provider::Server;
 use crate::tools::HandOver;
 use crate::tools::bench::Bench;
 
+type OnEvent<'a> = Box<dyn Fn(&Event) + 'a>;
+
 /// Keeps the events, and does something when one is seen.
 #[derive(Default)]
 struct Record<'a> {
     events: RefCell<Vec<Value>>,
-    on_event: Option<Box<dyn Fn(&Event) + 'a>>,
+    on_event: Option<OnEvent<'a>>,
 }
 
 impl Sink for Record<'_> {
@@ -83,7 +85,7 @@ impl Played {
 struct Play<'a> {
     turns: u32,
     window: u64,
-    on_event: Option<Box<dyn Fn(&Event) + 'a>>,
+    on_event: Option<OnEvent<'a>>,
 }
 
 impl Default for Play<'_> {

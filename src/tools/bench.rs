@@ -8,6 +8,7 @@ use std::time::Duration;
 use serde_json::Value;
 use tempfile::TempDir;
 
+use crate::checklist::Checklist;
 use crate::clock::Clock;
 use crate::memory::Author;
 use crate::memory::Caps;
@@ -59,6 +60,14 @@ impl Bench {
 
     pub(crate) fn memory(&self, path: &str) -> Option<String> {
         self.memory.read(path).unwrap().map(|bytes| String::from_utf8(bytes).unwrap())
+    }
+
+    /// Ends the drafts, as the end of an initializer session does.
+    pub(crate) fn freeze(&mut self) {
+        let mut checklist = Checklist::parse(&self.memory("features.json").unwrap()).unwrap();
+        checklist.freeze().unwrap();
+        let change = Change { path: "features.json".to_owned(), bytes: Some(checklist.render().into_bytes()) };
+        self.memory.write("checklist: freeze", &[change], &Origin::of(Author::Longhaul)).unwrap();
     }
 
     /// Returns author and subject of the newest commits of memory, newest first.

@@ -81,3 +81,63 @@ fn show(checklist: &Checklist, feature: &Feature, head_tree: &str) -> String {
     lines.extend(last.map(|verdict| format!("last verdict: {verdict}")));
     clip::head(&lines.join("\n"), SHOWN)
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn checklist(count: usize) -> Checklist {
+        let mut checklist = Checklist::empty();
+        let first = json!({
+            "id": "a", "title": "It adds", "description": "Numbers only.", "steps": ["add 1 and 2", "see 3"],
+            "check": "test -f a",
+        });
+        let second = json!({"id": "b", "title": "It waits", "depends_on": ["a"], "required": false, "check": "true"});
+        checklist.add(&json!([first, second]), "test").unwrap();
+        let more = |at: usize| json!({"id": format!("f{at}"), "title": format!("F{at}"), "check": "true"});
+        checklist.add(&(2..count).map(more).collect(), "test").unwrap();
+        checklist
+    }
+
+    fn told(checklist: &Checklist, input: &Value) -> String {
+        match call(checklist, "", input) {
+            Ok(result) => result.as_text(),
+            Err(ToolError::TellModel(text)) => format!("error: {text}"),
+            Err(ToolError::Fatal(error)) => panic!("{error:#}"),
+        }
+    }
+
+    #[test]
+    fn a_list_comes_in_pages() {
+        let checklist = checklist(51);
+        let page = |page: Value| told(&checklist, &json!({"action": "list", "page": page}));
+        assert!(
+            page(Value::Null)
+                .starts_with("51 features, page 1 of 2\na · open · It adds\nb · waiting · It waits (optional)\n")
+        );
+        assert_eq!(page(json!(2)), "51 features, page 2 of 2\nf50 · open · F50");
+        assert_eq!(page(json!(3)), "error: `page` is 3: it must be from 1 to 2");
+        assert_eq!(told(&Checklist::empty(), &json!({"action": "list"})), "0 features, page 1 of 1");
+    }
+
+    #[test]
+    fn next_shows_what_is_open() {
+        assert_eq!(told(&checklist(51), &json!({"action": "next"})).lines().count(), NEXT);
+        let mut two = checklist(2);
+        two.block("a", "a person decides").unwrap();
+        assert_eq!(told(&two, &json!({"action": "next"})), "b · waiting · It waits (optional)");
+        assert_eq!(told(&Checklist::empty(), &json!({"action": "next"})), "no feature is open");
+    }
+
+    #[test]
+    fn show_tells_all_of_one_feature() {
+        let checklist = checklist(2);
+        let show = |id: &str| told(&checklist, &json!({"action": "show", "id": id}));
+        assert_eq!(show("a"), "a · open · It adds\nNumbers only.\n1. add 1 and 2\n2. see 3\ncheck: test -f a");
+        assert!(show("b").ends_with("depends on: a\ncheck: true"));
+        assert_eq!(show("c"), "error: `id` is `c`: no feature has it; `list` shows them");
+        assert!(told(&checklist, &json!({"action": "edit"})).starts_with("error: unknown `action` `edit`"));
+    }
+}

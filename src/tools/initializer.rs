@@ -5,10 +5,8 @@
 use std::path::Path;
 
 use serde_json::Value;
-use serde_json::json;
 
 use crate::checklist::Checklist;
-use crate::gate::Check;
 use crate::memory::Author;
 use crate::memory::Change;
 use crate::memory::Origin;
@@ -44,12 +42,11 @@ pub(super) fn add_features(store: &mut Store, origin: &Origin, input: &Value) ->
             "`features` holds {count}: give 1 to {FEATURES_A_CALL}, and the rest in further calls"
         )));
     }
-    let drafts =
-        features.iter().enumerate().map(|(at, feature)| draft(at, feature)).collect::<Result<Vec<Value>, _>>()?;
+    features.iter().enumerate().try_for_each(|(at, feature)| refuse_what_is_not_given(at, feature))?;
     let mut checklist = read_checklist(store)?;
     let added = checklist
-        .add(&Value::Array(drafts), APPROVED_BY)
-        .map_err(|problem| tell(format!("nothing was added: {problem}")))?;
+        .add_drafts(&Value::Array(features.clone()), APPROVED_BY)
+        .map_err(|error| tell(format!("nothing was added: {error:#}")))?;
     let count = added.len();
     let word = if count == 1 { "feature" } else { "features" };
     save(store, origin, &checklist, &format!("checklist: add {count} {word} (draft)"))?;
@@ -86,14 +83,14 @@ pub(super) fn set_check(store: &mut Store, origin: &Origin, input: &Value) -> Re
     let given = input
         .given("check")
         .ok_or_else(|| tell("`check` is missing: give the text of a command, or an object with `run`"))?;
-    let check = read_check(given, "`check`")?;
+    refuse_approval(given).map_err(tell)?;
     let mut checklist = read_checklist(store)?;
     let feature =
         checklist.get(id).ok_or_else(|| tell(format!("`id` is `{id}`: no feature has it; `checklist` shows them")))?;
     if feature.check.is_some() && !feature.draft {
         return Err(tell(format!("`{id}` has a check, and it is frozen: only a person can change it")));
     }
-    checklist.set_check(id, &check, APPROVED_BY).map_err(|problem| tell(format!("nothing was changed: {problem}")))?;
+    checklist.set_check(id, given, APPROVED_BY).map_err(|error| tell(format!("nothing was changed: {error:#}")))?;
     save(store, origin, &checklist, &format!("checklist: set the check of {id} (draft)"))?;
     Ok(ToolResult::text(format!("`{id}` has its check")))
 }
@@ -135,33 +132,22 @@ pub fn missing(checklist: &Checklist, root: &Path, script: Option<&str>) -> Vec<
     missing
 }
 
-fn draft(at: usize, feature: &Value) -> Result<Value, ToolError> {
-    let of = |text: String| tell(format!("nothing was added: feature {} of the call: {text}", at + 1));
-    let fields = feature.as_object().ok_or_else(|| of("it is no object".to_owned()))?;
+/// Refuses what a feature cannot say of itself; the checklist looks at the rest.
+fn refuse_what_is_not_given(at: usize, feature: &Value) -> Result<(), ToolError> {
+    let told = |text: String| tell(format!("nothing was added: feature {} of the call: {text}", at + 1));
+    let fields = feature.as_object().ok_or_else(|| told("it is no object".to_owned()))?;
     if let Some(unknown) = fields.keys().find(|key| !FEATURE_FIELDS.contains(&key.as_str())) {
-        return Err(of(format!("`{unknown}` is not for you to set; known are {}", FEATURE_FIELDS.join(", "))));
+        return Err(told(format!("`{unknown}` is not for you to set; known are {}", FEATURE_FIELDS.join(", "))));
     }
-    let mut draft = fields.clone();
-    if let Some(check) = fields.get("check").filter(|check| !check.is_null()) {
-        read_check(check, &format!("nothing was added: feature {} of the call: `check`", at + 1))?;
-    }
-    draft.insert("draft".to_owned(), json!(true));
-    Ok(Value::Object(draft))
+    fields.get("check").map_or(Ok(()), |check| refuse_approval(check).map_err(told))
 }
 
-/// Refuses a check that cannot be run, and one that says of itself who approved it.
-fn read_check(value: &Value, place: &str) -> Result<Check, ToolError> {
-    let told = |field: Option<&str>, reason: &str| match field {
-        Some(field) => tell(format!("{place}, field `{field}`: {reason}")),
-        None => tell(format!("{place}: {reason}")),
-    };
-    if let Some(field) = NOT_GIVEN.into_iter().find(|field| value.get(field).is_some()) {
-        return Err(told(Some(field), "longhaul writes it; leave it out"));
+/// Refuses a check that says of itself who approved it.
+fn refuse_approval(check: &Value) -> Result<(), String> {
+    match NOT_GIVEN.into_iter().find(|field| check.get(field).is_some()) {
+        Some(field) => Err(format!("longhaul writes `{field}` of a check; leave it out")),
+        None => Ok(()),
     }
-    if let Some(problem) = Check::unknown_key(value) {
-        return Err(told(problem.field.as_deref(), &problem.reason));
-    }
-    Check::read(value).map_err(|problem| told(problem.field.as_deref(), &problem.reason))
 }
 
 fn file_name(name: &str) -> Result<&str, ToolError> {
@@ -190,4 +176,163 @@ fn save(store: &mut Store, origin: &Origin, checklist: &Checklist, subject: &str
 
 fn with_last_newline(text: &str) -> String {
     if text.ends_with('\n') { text.to_owned() } else { format!("{text}\n") }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use crate::tools::bench::Bench;
+    use crate::tools::bench::call;
+
+    use super::*;
+
+    fn features(ids: &[&str]) -> Value {
+        let feature = |id: &&str| json!({"id": id, "title": format!("It can {id}"), "check": format!("test -f {id}")});
+        json!({"features": ids.iter().map(feature).collect::<Vec<Value>>()})
+    }
+
+    fn ids(bench: &Bench) -> Vec<String> {
+        let checklist = Checklist::parse(&bench.memory("features.json").unwrap()).unwrap();
+        checklist.features().iter().map(|feature| feature.id.clone()).collect()
+    }
+
+    #[test]
+    fn features_are_added_as_drafts_by_longhaul() {
+        let mut bench = Bench::new();
+        let result = bench.call("add_features", features(&["login", "logout"]));
+        assert_eq!(result, ToolResult::text("added login, logout; the list has 2 now"));
+        assert_eq!(bench.log(1), ["longhaul: checklist: add 2 features (draft)"]);
+        let checklist = Checklist::parse(&bench.memory("features.json").unwrap()).unwrap();
+        let login = checklist.get("login").unwrap();
+        assert!(login.draft && !login.passes);
+        assert_eq!(login.check.as_ref().unwrap().approved_by, "initializer");
+        let listed = bench.call("checklist", json!({"action": "list"})).as_text();
+        assert_eq!(listed, "2 features, page 1 of 1\nlogin · open · It can login\nlogout · open · It can logout");
+    }
+
+    #[test]
+    fn one_wrong_feature_leaves_the_list_as_it_was() {
+        let mut bench = Bench::new();
+        bench.call("add_features", features(&["login"]));
+        for (wrong, told) in [
+            (
+                json!({"id": "b", "title": "B", "check": "true", "passes": true}),
+                "feature 2 of the call: `passes` is not for you to set",
+            ),
+            (
+                json!({"id": "b", "title": "B", "check": {"run": "true", "pins": {}}}),
+                "longhaul writes `pins` of a check",
+            ),
+            (
+                json!({"id": "b", "title": "B", "check": {"run": "true", "timeout": 5}}),
+                "`check.timeout`: expected a time",
+            ),
+            (json!({"id": "b", "check": "true"}), "needs a `title`"),
+            (json!({"id": "login", "title": "B", "check": "true"}), "the id `login` is taken"),
+            (json!({"id": "b", "title": "B", "check": "true", "depends_on": ["absent"]}), "absent"),
+            (json!("b"), "feature 2 of the call: it is no object"),
+        ] {
+            let mut call = features(&["a"]);
+            call["features"].as_array_mut().unwrap().push(wrong);
+            let refused = bench.refused("add_features", call);
+            assert!(refused.starts_with("nothing was added: ") && refused.contains(told), "{refused}");
+        }
+        assert_eq!(ids(&bench), ["login"]);
+    }
+
+    #[test]
+    fn a_call_adds_at_most_so_many() {
+        let mut bench = Bench::new();
+        let many: Vec<String> = (0..=FEATURES_A_CALL).map(|at| format!("f{at}")).collect();
+        let many: Vec<&str> = many.iter().map(String::as_str).collect();
+        let told = bench.refused("add_features", features(&many));
+        assert_eq!(told, "`features` holds 26: give 1 to 25, and the rest in further calls");
+        assert!(bench.refused("add_features", features(&[])).starts_with("`features` holds 0"));
+        assert!(!bench.call("add_features", features(&many[1..])).is_error);
+    }
+
+    #[test]
+    fn a_check_file_answers_with_the_text_to_use() {
+        let mut bench = Bench::new();
+        let result = bench.call("add_check_file", json!({"name": "login.sh", "text": "test -f login"}));
+        assert_eq!(result.as_text().lines().last().unwrap(), "sh \"$LONGHAUL_CHECKS/login.sh\"");
+        assert_eq!(bench.memory("checks/login.sh").unwrap(), "test -f login\n");
+        assert_eq!(bench.log(1), ["longhaul: checklist: add check file login.sh"]);
+        for name in ["../x", "a/b", ".hidden", "pinned", "-n", "", "ä.sh"] {
+            assert!(
+                bench.refused("add_check_file", json!({"name": name, "text": "x"})).starts_with("`name` is "),
+                "{name}"
+            );
+        }
+    }
+
+    #[test]
+    fn a_check_file_of_a_frozen_feature_stays() {
+        let mut bench = Bench::new();
+        let file = |text: &str| json!({"name": "login.sh", "text": text});
+        bench.call("add_check_file", file("false"));
+        bench.call("add_features", features(&["login"]));
+        assert!(!bench.call("add_check_file", file("exit 1")).is_error);
+        bench.freeze();
+        assert!(bench.refused("add_check_file", file("true")).contains("the check of `login` is frozen"));
+        assert!(bench.refused("set_check", json!({"id": "login", "check": "true"})).contains("it is frozen"));
+        assert_eq!(bench.memory("checks/login.sh").unwrap(), "exit 1\n");
+    }
+
+    #[test]
+    fn a_feature_without_a_check_gets_one() {
+        let mut bench = Bench::new();
+        bench.call("add_features", json!({"features": [{"id": "login", "title": "It can log in"}]}));
+        bench.freeze();
+        assert!(bench.refused("set_check", json!({"id": "nobody", "check": "true"})).contains("no feature has it"));
+        assert!(
+            bench
+                .refused("set_check", json!({"id": "login", "check": {"run": ""}}))
+                .contains("a check needs a command")
+        );
+        assert!(
+            !bench
+                .call("set_check", json!({"id": "login", "check": {"run": "test -f login", "timeout": "5s"}}))
+                .is_error
+        );
+        let checklist = Checklist::parse(&bench.memory("features.json").unwrap()).unwrap();
+        assert_eq!(checklist.get("login").unwrap().check.as_ref().unwrap().run, "test -f login");
+    }
+
+    #[test]
+    fn the_init_script_must_exist_and_can_be_tried() {
+        let mut bench = Bench::new();
+        let named = json!({"path": "./init.sh", "starts": "a server", "ready": "curl localhost"});
+        assert!(bench.refused("set_init", named.clone()).contains("write the script first"));
+        assert!(
+            bench
+                .refused("set_init", json!({"path": "/bin/sh", "starts": "x", "ready": "y"}))
+                .contains("stays inside it")
+        );
+        bench.file("init.sh", "echo started\n");
+        let mut tools = bench.toolbox();
+        tools.call(&call("set_init", named), 1).unwrap();
+        let tried = tools.call(&call("setup", json!({})), 2).unwrap();
+        assert!(!tried.is_error && tried.as_text().contains("the init script `init.sh` ended well"), "{tried:?}");
+        drop(tools);
+        assert_eq!(bench.memory("init.md").unwrap(), "init.sh\na server\ncurl localhost\n");
+        assert_eq!(bench.log(1), ["longhaul: init: script init.sh"]);
+    }
+
+    #[test]
+    fn what_is_missing_is_named() {
+        let project = tempfile::tempdir().unwrap();
+        let mut checklist = Checklist::empty();
+        let missing = |checklist: &Checklist, script| missing(checklist, project.path(), script);
+        assert_eq!(
+            missing(&checklist, Some("init.sh")),
+            ["no feature has a check yet", "the init script `init.sh` does not exist"]
+        );
+        checklist
+            .add(&json!([{"id": "a", "title": "A", "check": "false"}, {"id": "b", "title": "B"}]), "test")
+            .unwrap();
+        std::fs::write(project.path().join("init.sh"), "").unwrap();
+        assert_eq!(missing(&checklist, Some("init.sh")), ["required features without a check: b"]);
+    }
 }

@@ -231,10 +231,9 @@ fn identity(folder: &Path) -> Option<(u64, u64)> {
 /// Reads the committed checklist; one that cannot be read is nobody's to write over.
 fn read_checklist(memory: &Store) -> Result<Checklist, ToolError> {
     let bytes = memory.read(CHECKLIST)?.unwrap_or_default();
-    let text = String::from_utf8_lossy(&bytes);
-    if text.trim().is_empty() {
+    if bytes.is_empty() {
         return Ok(Checklist::empty());
     }
-    Checklist::parse(&text)
+    Checklist::read(&bytes)
         .map_err(|problem| tell(format!("the checklist cannot be read: {problem}; hand over and say so")))
 }
