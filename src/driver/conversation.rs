@@ -1,7 +1,6 @@
 //! The messages so far, kept in a form the service takes: every call answered once, in the next message.
 
 use serde_json::Value;
-use serde_json::json;
 
 use crate::message::Message;
 use crate::message::Reply;
@@ -27,7 +26,7 @@ impl Conversation {
 
     /// Adds the reply as it came. One without blocks adds nothing, since the service takes no empty message.
     pub(super) fn hear(&mut self, reply: &Reply) {
-        let content: Vec<Value> = reply.content().into_iter().map(with_object_input).collect();
+        let content = reply.content();
         if !content.is_empty() {
             self.messages.push(Message::assistant(content));
         }
@@ -53,12 +52,4 @@ pub(super) fn calls(reply: &Reply) -> Vec<ToolCall> {
         }
     }
     calls
-}
-
-/// A call that was cut off, or whose JSON could not be read, has no object as input; the service takes nothing else.
-fn with_object_input(mut block: Value) -> Value {
-    if block["type"] == "tool_use" && !block["input"].is_object() {
-        block["input"] = json!({});
-    }
-    block
 }

@@ -186,7 +186,7 @@ impl<'a> Shell<'a> {
         let told = || format!("could not keep an output below `{}`", self.artifacts.display());
         let path = output.save(&self.artifacts).with_context(told)?;
         notes.push(format!(
-            "the output of {} bytes is in `{}`; read parts of it from there",
+            "the output of {} bytes is in `{}`; read parts of it with commands",
             output.size,
             path.display()
         ));

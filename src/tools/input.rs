@@ -6,6 +6,9 @@ use anyhow::Error;
 use serde_json::Map;
 use serde_json::Value;
 
+/// The key under which the provider keeps an input that is no JSON object.
+const UNREADABLE: &str = "INVALID_JSON";
+
 /// Why a tool call gave no result.
 #[derive(Debug)]
 pub(super) enum ToolError {
@@ -32,9 +35,8 @@ pub(super) struct Input<'a>(&'a Map<String, Value>);
 impl<'a> Input<'a> {
     /// Takes the input of a tool that knows only these fields.
     pub(super) fn new(input: &'a Value, known: &[&str]) -> Result<Self, ToolError> {
-        let fields = input
-            .as_object()
-            .ok_or_else(|| tell("the input is not a JSON object, or its JSON could not be read; send it again"))?;
+        let unreadable = || tell("the input's JSON could not be read as an object; send the call again");
+        let fields = input.as_object().filter(|fields| !fields.contains_key(UNREADABLE)).ok_or_else(unreadable)?;
         match fields.keys().find(|key| !known.contains(&key.as_str())) {
             None => Ok(Self(fields)),
             Some(unknown) => Err(tell(format!("unknown field `{unknown}`: this tool takes {}", names(known)))),
@@ -136,6 +138,11 @@ mod tests {
             "unknown field `cmd`: this tool takes `command`, `restart`"
         );
         assert_eq!(told(Input::new(&value, &[])), "unknown field `cmd`: this tool takes no fields");
-        assert!(told(Input::new(&json!("{\"cmd\": "), &[])).starts_with("the input is not a JSON object"));
+        for broken in [json!("{\"cmd\": "), json!({"INVALID_JSON": "{\"cmd\": "}), json!([])] {
+            assert_eq!(
+                told(Input::new(&broken, &[])),
+                "the input's JSON could not be read as an object; send the call again"
+            );
+        }
     }
 }
