@@ -82,7 +82,7 @@ impl Session {
             files,
             init_script: Some(longhaul::tools::init_command("init.sh")),
             artifacts: self.folder.path().join("artifacts"),
-            session: 3,
+            session: Some(3),
             clock: Clock::system(),
         };
         let mut feature = checklist.get("login").unwrap().clone();

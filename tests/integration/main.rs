@@ -2,6 +2,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
+mod agent_tools;
 mod demo;
 mod provider_client;
 mod provider_recordings;
