@@ -149,14 +149,14 @@ fn new_feature(item: &Value, approved_by: &str, draft: bool, taken: &mut HashSet
 
 /// Makes the kept form of a new check; it is pinned by whoever approves it, not by its own word.
 fn new_check(check: &Value, approved_by: &str) -> Result<Value> {
-    let problem = |problem: crate::gate::Problem| match problem.field {
-        Some(field) => anyhow!("`check.{field}`: {}", problem.reason),
-        None => anyhow!("`check`: {}", problem.reason),
+    let told = |field: Option<String>, reason: &str| match field {
+        Some(field) => anyhow!("`check.{field}`: {reason}"),
+        None => anyhow!("`check`: {reason}"),
     };
     if let Some(unknown) = Check::unknown_key(check) {
-        return Err(problem(unknown));
+        return Err(told(unknown.field, &unknown.reason));
     }
-    Check::read(check).map_err(problem)?;
+    Check::read(check).map_err(|problem| told(problem.field, &problem.reason))?;
     let mut fields = match check {
         Value::Object(fields) => fields.clone(),
         run => Map::from_iter([("run".to_owned(), run.clone())]),
