@@ -84,3 +84,99 @@ impl Call {
         store.run(input, &origin)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::fixture::Memory;
+    use crate::memory::trailers::Author;
+
+    fn answers(memory: &mut Memory, lines: &str) -> Vec<Value> {
+        let mut output = Vec::new();
+        apply(&mut memory.store, lines.as_bytes(), &mut output, &Origin::of(Author::External)).unwrap();
+        String::from_utf8(output).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+    }
+
+    #[test]
+    fn each_line_gets_one_answer_whatever_it_holds() {
+        let mut memory = Memory::free(&[]);
+        let lines = r#"{"command": "create", "path": "/memories/a", "file_text": "x"}
+
+{"type": "tool_use", "id": "toolu_1", "name": "memory", "input": {"command": "view", "path": "/memories/a"}}
+not json
+"view"
+{"type": "tool_use", "id": "toolu_2", "name": "bash", "input": {"command": "ls"}}
+{"command": "delete", "path": "/memories/a"}"#;
+
+        let answers = answers(&mut memory, lines);
+
+        let flat: Vec<(&Value, bool)> =
+            answers.iter().map(|answer| (&answer["tool_use_id"], answer["is_error"].as_bool().unwrap())).collect();
+        let (first, second) = (json!("toolu_1"), json!("toolu_2"));
+        let null = Value::Null;
+        assert_eq!(
+            flat,
+            [(&null, false), (&first, false), (&null, true), (&null, true), (&second, true), (&null, false)]
+        );
+        assert_eq!(answers[0]["content"], "File created successfully at: /memories/a");
+        assert_eq!(answers[2]["content"], "Error: line 4 is not JSON: expected ident at column 2");
+        assert!(answers.iter().all(|answer| answer["type"] == "tool_result"));
+        assert_eq!(memory.subjects(), ["memory: delete a", "memory: create a"]);
+    }
+
+    #[test]
+    fn bytes_that_are_no_text_do_not_end_the_service() {
+        let mut memory = Memory::free(&[]);
+        let mut output = Vec::new();
+        let lines = b"\xff\xfe\n{\"command\":\"view\",\"path\":\"/memories\"}\n";
+        apply(&mut memory.store, &lines[..], &mut output, &Origin::of(Author::External)).unwrap();
+        assert_eq!(output.iter().filter(|byte| **byte == b'\n').count(), 2);
+    }
+
+    /// Lets the next line be read only when the answer before is out.
+    struct Turns<'a> {
+        answered: &'a std::cell::RefCell<Vec<u8>>,
+        asked: usize,
+    }
+
+    impl std::io::Read for Turns<'_> {
+        fn read(&mut self, buffer: &mut [u8]) -> std::io::Result<usize> {
+            let lines = self.answered.borrow().iter().filter(|byte| **byte == b'\n').count();
+            assert_eq!(lines, self.asked, "the answer before is not out");
+            if self.asked == 3 {
+                return Ok(0);
+            }
+            self.asked += 1;
+            let line = b"{\"command\":\"view\",\"path\":\"/memories\"}\n";
+            buffer[..line.len()].copy_from_slice(line);
+            Ok(line.len())
+        }
+    }
+
+    struct Flushed<'a> {
+        waiting: Vec<u8>,
+        out: &'a std::cell::RefCell<Vec<u8>>,
+    }
+
+    impl Write for Flushed<'_> {
+        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
+            self.waiting.extend_from_slice(bytes);
+            Ok(bytes.len())
+        }
+
+        fn flush(&mut self) -> std::io::Result<()> {
+            self.out.borrow_mut().append(&mut self.waiting);
+            Ok(())
+        }
+    }
+
+    #[test]
+    fn each_answer_is_out_before_the_next_call_is_read() {
+        let mut memory = Memory::free(&[]);
+        let out = std::cell::RefCell::new(Vec::new());
+        let input = std::io::BufReader::new(Turns { answered: &out, asked: 0 });
+        let output = Flushed { waiting: Vec::new(), out: &out };
+        apply(&mut memory.store, input, output, &Origin::of(Author::External)).unwrap();
+        assert_eq!(out.borrow().iter().filter(|byte| **byte == b'\n').count(), 3);
+    }
+}

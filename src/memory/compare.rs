@@ -105,7 +105,7 @@ fn changed(
     found: Found,
     was_shown: WasShown<'_>,
 ) -> Result<Option<Difference>> {
-    let Found::File { size, links } = found else { return Ok(Some(Difference::InTheWay)) };
+    let Found::File { size, shared } = found else { return Ok(Some(Difference::InTheWay)) };
     if size > LARGEST {
         return Ok(Some(Difference::InTheWay));
     }
@@ -118,13 +118,13 @@ fn changed(
     if bytes.is_empty() || was_shown(path, &id)? {
         return Ok(Some(Difference::Lags));
     }
-    Ok(Some(if links > 1 { Difference::InTheWay } else { Difference::Edited(bytes) }))
+    Ok(Some(if shared { Difference::InTheWay } else { Difference::Edited(bytes) }))
 }
 
 fn added(view: &View<'_>, path: &str, found: Found, was_shown: WasShown<'_>) -> Result<Difference> {
     let ignore = |why: &str| Ok(Difference::Ignored(why.to_owned()));
-    let (size, links) = match found {
-        Found::File { size, links } => (size, links),
+    let (size, shared) = match found {
+        Found::File { size, shared } => (size, shared),
         Found::Link => return ignore("a link is not followed"),
         Found::Special => return ignore("a pipe, socket or device cannot be kept"),
         Found::Unnameable => return ignore("its name is not UTF-8"),
@@ -141,7 +141,7 @@ fn added(view: &View<'_>, path: &str, found: Found, was_shown: WasShown<'_>) -> 
     if was_shown(path, &repository::blob_id(&bytes)?)? {
         return Ok(Difference::Leftover);
     }
-    if links > 1 { ignore("it has another name outside (a hard link)") } else { Ok(Difference::Added(bytes)) }
+    if shared { ignore("it has another name outside (a hard link)") } else { Ok(Difference::Added(bytes)) }
 }
 
 /// Returns the place that has to be cleared when `path` lies where the commit needs something else.

@@ -30,8 +30,8 @@ pub(super) struct Directory {
 pub(super) enum Kind {
     File {
         size: u64,
-        /// How many names the file has; more than one may reach out of the view.
-        links: u64,
+        /// Whether the file has another name (a hard link), which may lie outside of the view.
+        shared: bool,
     },
     Folder,
     Link,
@@ -141,7 +141,7 @@ pub(super) fn is_no_folder(error: &io::Error) -> bool {
 fn kind(stat: &rustix::fs::Stat) -> Kind {
     match FileType::from_raw_mode(stat.st_mode) {
         FileType::RegularFile => {
-            Kind::File { size: u64::try_from(stat.st_size).unwrap_or(0), links: u64::from(stat.st_nlink) }
+            Kind::File { size: u64::try_from(stat.st_size).unwrap_or(0), shared: stat.st_nlink > 1 }
         }
         FileType::Directory => Kind::Folder,
         FileType::Symlink => Kind::Link,

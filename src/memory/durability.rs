@@ -2,10 +2,10 @@
 
 use std::ffi::c_int;
 use std::fs::File;
+use std::io;
 use std::path::Path;
 use std::sync::OnceLock;
 
-use anyhow::Context;
 use anyhow::Result;
 use anyhow::bail;
 
@@ -29,15 +29,13 @@ fn set_switch() -> c_int {
 }
 
 /// Syncs a new repository's own files; libgit2 does so for what is written later.
-pub(super) fn sync_new_repository(repository: &Path) -> Result<()> {
-    let mut places: Vec<_> =
-        ["HEAD", "config", "refs/heads", "refs", "objects", ""].iter().map(|name| repository.join(name)).collect();
-    places.extend(repository.parent().map(Path::to_owned));
-    for place in places {
-        let file = File::open(&place).with_context(|| format!("could not open `{}`", place.display()))?;
-        file.sync_all().with_context(|| format!("could not sync `{}`", place.display()))?;
-    }
-    Ok(())
+pub(super) fn sync_new_repository(repository: &Path) -> io::Result<()> {
+    ["HEAD", "config", "refs/heads", "refs", "objects", ""].iter().try_for_each(|name| sync(&repository.join(name)))
+}
+
+/// Syncs one file or folder.
+pub(super) fn sync(path: &Path) -> io::Result<()> {
+    File::open(path)?.sync_all()
 }
 
 #[cfg(test)]

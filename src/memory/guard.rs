@@ -216,7 +216,11 @@ fn is_removed(file: &str, changes: &[Change]) -> bool {
 
 #[cfg(test)]
 mod tests {
+    use serde_json::json;
+
     use super::*;
+    use crate::memory::fixture::Memory;
+    use crate::memory::trailers::Origin;
 
     #[test]
     fn protected_names_are_protected_in_any_letter_case() {
@@ -246,5 +250,104 @@ mod tests {
         assert!(!is_twin("a/b", "a/b"));
         assert!(!is_twin("a/b", "a/c"));
         assert!(!is_twin("a/b", "b/a"));
+    }
+
+    #[test]
+    fn the_agent_cannot_write_what_is_protected_and_is_told_what_to_do() {
+        let protected = ["features.json", "init.md", "spec.md", "checks/a.sh", "progress/0001-0040.md"];
+        let files: Vec<_> = protected.iter().map(|path| (*path, "x")).collect();
+        let mut memory = Memory::project(&files);
+        let head = memory.store.head().unwrap();
+        let mut free = Memory::free(&files);
+        for path in protected {
+            let path = format!("/memories/{path}");
+            for input in [
+                json!({"command": "str_replace", "path": path, "old_str": "x", "new_str": "y"}),
+                json!({"command": "insert", "path": path, "insert_line": 0, "insert_text": "y"}),
+                json!({"command": "rename", "old_path": path, "new_path": "/memories/mine"}),
+                json!({"command": "delete", "path": path}),
+            ] {
+                let answer = memory.run(&input);
+                assert!(answer.is_error && answer.as_text().contains("Instead: "), "{input}: {answer:?}");
+            }
+            assert!(!free.run(&json!({"command": "delete", "path": path})).is_error, "{path} without the policy");
+        }
+        for input in [
+            json!({"command": "delete", "path": "/memories/checks"}),
+            json!({"command": "rename", "old_path": "/memories/progress", "new_path": "/memories/p"}),
+            json!({"command": "create", "path": "/memories/checks/b.sh", "file_text": "x"}),
+            json!({"command": "create", "path": "/memories/Spec.md", "file_text": "x"}),
+        ] {
+            assert!(memory.run(&input).is_error, "{input}");
+        }
+        assert_eq!(memory.store.head().unwrap(), head);
+    }
+
+    #[test]
+    fn nothing_can_be_moved_into_a_protected_place() {
+        let mut memory = Memory::project(&[("notes/a", "x")]);
+        for to in ["checks/a", "checks", "features.json", "progress/1.md", "Progress.md"] {
+            let to = format!("/memories/{to}");
+            let input = json!({"command": "rename", "old_path": "/memories/notes", "new_path": to});
+            assert!(memory.run(&input).is_error, "{to}");
+        }
+    }
+
+    #[test]
+    fn the_agent_may_only_add_to_the_end_of_the_progress_log() {
+        let mut memory = Memory::project(&[("progress.md", "one\n")]);
+        for input in [
+            json!({"command": "str_replace", "path": "/memories/progress.md", "old_str": "one", "new_str": "two"}),
+            json!({"command": "insert", "path": "/memories/progress.md", "insert_line": 0, "insert_text": "zero"}),
+            json!({"command": "delete", "path": "/memories/progress.md"}),
+            json!({"command": "rename", "old_path": "/memories/progress.md", "new_path": "/memories/p.md"}),
+        ] {
+            let answer = memory.run(&input);
+            assert!(answer.is_error && answer.as_text().contains("append-only"), "{input}: {answer:?}");
+        }
+        let add = json!({"command": "insert", "path": "/memories/progress.md", "insert_line": 1, "insert_text": "two"});
+        assert!(!memory.run(&add).is_error);
+        assert_eq!(memory.committed("progress.md").as_deref(), Some("one\ntwo\n"));
+    }
+
+    #[test]
+    fn a_person_may_change_spec_and_checks_but_not_the_checklist() {
+        let mut memory = Memory::project(&[("features.json", "x"), ("spec.md", "x"), ("checks/a", "x")]);
+        let mut edit = |path: &str| {
+            let input = json!({"command": "str_replace", "path": path, "old_str": "x", "new_str": "y"});
+            memory.store.run(&input, &Origin::of(Author::External)).unwrap()
+        };
+        assert!(!edit("/memories/spec.md").is_error);
+        assert!(!edit("/memories/checks/a").is_error);
+        assert!(edit("/memories/features.json").as_text().contains("`longhaul feature`"));
+    }
+
+    #[test]
+    fn caps_bind_the_agent_and_nobody_else() {
+        let caps = Caps { file_bytes: 10, files: 2, view_chars: 100 };
+        let mut memory = Memory::new(Policy::Project, caps, &[("large", "0123456789abcdef")]);
+        assert!(memory.create("a", "0123456789a").as_text().contains("11 bytes"));
+        assert!(!memory.create("a", "0123456789").is_error);
+        assert!(memory.create("b", "x").as_text().contains("3 files"));
+        memory.write("b", "longer than ten bytes");
+        assert_eq!(memory.store.list().unwrap().len(), 3);
+
+        let shrink = json!({"command": "str_replace", "path": "/memories/large", "old_str": "abc", "new_str": ""});
+        assert!(!memory.run(&shrink).is_error);
+        let rename = json!({"command": "rename", "old_path": "/memories/large", "new_path": "/memories/l"});
+        assert!(!memory.run(&rename).is_error);
+    }
+
+    #[test]
+    fn the_agents_paths_are_short_shallow_and_no_twins() {
+        let mut memory = Memory::project(&[("notes/Db.md", "x")]);
+        assert!(memory.create("a/b/c/d/e/f/g/h/i", "x").as_text().contains("9 levels"));
+        let long = format!("{}/x", ["n".repeat(250).as_str(); 5].join("/"));
+        assert!(memory.create(&long, "x").as_text().contains("1024"));
+        assert!(memory.create("notes/db.md", "x").as_text().contains("letter case"));
+        assert!(memory.create("NOTES/other", "x").as_text().contains("letter case"));
+        let rename =
+            json!({"command": "rename", "old_path": "/memories/notes/Db.md", "new_path": "/memories/notes/db.md"});
+        assert!(!memory.run(&rename).is_error);
     }
 }

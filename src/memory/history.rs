@@ -188,3 +188,117 @@ fn session(trailers: &[(String, String)]) -> Option<u32> {
 fn value<'t>(trailers: &'t [(String, String)], key: &str) -> Option<&'t str> {
     trailers.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
 }
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::memory::fixture::Memory;
+    use crate::memory::store::Change;
+    use crate::memory::trailers::Author;
+    use crate::memory::trailers::Origin;
+
+    fn in_session(number: u32) -> Origin {
+        let call = ToolUse { id: format!("toolu_{number}"), turn: number };
+        Origin { session: Some(number), tool_use: Some(call), ..Origin::of(Author::Agent) }
+    }
+
+    /// Three sessions; each adds its own note and a line to the log.
+    fn three_sessions() -> Memory {
+        let mut memory = Memory::project(&[("progress.md", "")]);
+        for number in 1..=3 {
+            let note = json!({"command": "create", "path": format!("/memories/notes/{number}"), "file_text": "x\n"});
+            memory.store.run(&note, &in_session(number)).unwrap();
+            let line = "line\n".repeat(usize::try_from(number).unwrap());
+            let origin = Origin { session: Some(number), ..Origin::of(Author::Longhaul) };
+            memory
+                .store
+                .write(&format!("progress: session {number}"), &[Change::put("progress.md", line)], &origin)
+                .unwrap();
+        }
+        memory
+    }
+
+    fn subjects(memory: &Memory, filter: &Filter) -> Vec<String> {
+        memory.store.history(filter).unwrap().into_iter().map(|entry| entry.subject).collect()
+    }
+
+    #[test]
+    fn filters_narrow_by_path_session_and_number() {
+        let memory = three_sessions();
+        let at = |path: &str| Filter { path: Some(MemoryPath::relative(path).unwrap()), ..Filter::default() };
+        assert_eq!(
+            subjects(&memory, &at("notes")),
+            ["memory: create notes/3", "memory: create notes/2", "memory: create notes/1"]
+        );
+        assert_eq!(subjects(&memory, &at("notes/2")), ["memory: create notes/2"]);
+        assert_eq!(
+            subjects(&memory, &Filter { session: Some(2), ..Filter::default() }),
+            ["progress: session 2", "memory: create notes/2"]
+        );
+        assert_eq!(
+            subjects(&memory, &Filter { limit: Some(2), ..Filter::default() }),
+            ["progress: session 3", "memory: create notes/3"]
+        );
+        assert_eq!(subjects(&memory, &Filter { limit: Some(1), ..at("progress.md") }), ["progress: session 3"]);
+        assert_eq!(subjects(&memory, &Filter { limit: Some(0), ..Filter::default() }), [""; 0]);
+        assert_eq!(subjects(&memory, &Filter::default()).len(), 7);
+    }
+
+    #[test]
+    fn an_entry_tells_who_wrote_what_and_why() {
+        let memory = three_sessions();
+        let entry = memory.store.history(&Filter { limit: Some(2), ..Filter::default() }).unwrap().remove(1);
+        assert_eq!((entry.author.as_str(), entry.session), ("agent", Some(3)));
+        assert_eq!(entry.at.as_second(), 1_800_000_000);
+        assert_eq!(entry.touched, [Touched { path: "notes/3".to_owned(), how: Touch::Added }]);
+        assert_eq!(entry.id.len(), 40);
+        assert_eq!(entry.trailers.last().unwrap().0, "Tool-Use");
+
+        let patch = memory.store.diff(&entry.id[..10]).unwrap();
+        assert!(patch.contains("+++ b/notes/3\n") && patch.contains("\n+x\n"), "{patch}");
+        assert!(memory.store.diff("main").unwrap_err().to_string().contains("`main` is no commit id"));
+        assert!(memory.store.diff("0123456").is_err());
+    }
+
+    #[test]
+    fn the_last_session_is_the_newest_that_wrote() {
+        assert_eq!(Memory::project(&[]).store.last_session().unwrap(), 0);
+        let mut memory = three_sessions();
+        memory.write("notes/later", "outside of a session");
+        assert_eq!(memory.store.last_session().unwrap(), 3);
+    }
+
+    #[test]
+    fn an_earlier_version_is_found_when_the_newest_is_no_good() {
+        let mut memory = Memory::project(&[("features.json", "{}"), ("features.json", "{1}"), ("other", "x")]);
+        memory.write("features.json", "");
+        let (commit, bytes) =
+            memory.store.newest_version("features.json", &|bytes| !bytes.is_empty()).unwrap().unwrap();
+        assert_eq!(bytes, b"{1}");
+        assert_eq!(memory.git(&["show", &format!("{commit}:features.json")]), "{1}");
+        assert_eq!(memory.store.newest_version("features.json", &|bytes| bytes == b"{2}").unwrap(), None);
+        assert_eq!(memory.store.newest_version("never", &|_| true).unwrap(), None);
+    }
+
+    #[test]
+    fn a_call_that_landed_is_answered_and_no_other() {
+        let mut memory = Memory::project(&[("notes/a", "one\n")]);
+        let input = json!({"command": "str_replace", "path": "/memories/notes/a", "old_str": "one", "new_str": "two"});
+        let origin = in_session(4);
+        let call = origin.tool_use.clone().unwrap();
+        assert_eq!(memory.store.landed(4, &call, &input).unwrap(), None);
+
+        let answer = memory.store.run(&input, &origin).unwrap();
+        memory.write("notes/a", "three\n");
+
+        assert_eq!(memory.store.landed(4, &call, &input).unwrap(), Some(answer));
+        assert_eq!(memory.store.landed(5, &call, &input).unwrap(), None);
+        let other_turn = ToolUse { turn: 9, ..call.clone() };
+        assert_eq!(memory.store.landed(4, &other_turn, &input).unwrap(), None);
+        let mut other_input = input;
+        other_input["new_str"] = json!("four");
+        assert_eq!(memory.store.landed(4, &call, &other_input).unwrap(), None);
+    }
+}

@@ -15,8 +15,11 @@ mod compare;
 mod directory;
 mod durability;
 mod edit;
+#[cfg(test)]
+mod fixture;
 mod guard;
 mod history;
+mod inspect;
 mod listing;
 mod lock;
 mod page;

@@ -1,12 +1,11 @@
 //! The memory's bare repository, one function a verb; the only place of this part that knows git2.
 //!
-//! There is no index and no work tree. Only `main` moves, by compare-and-swap; the user's git configuration is never
-//! read, so no signing, hook, filter or identity of theirs reaches a memory commit.
+//! There is no index and no work tree. Only `main` moves, by compare-and-swap; the user's git
+//! configuration is set aside on opening, so no signing, hook, filter or identity of theirs reaches a memory commit.
 
 use std::collections::BTreeMap;
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 
 use anyhow::Context;
@@ -67,21 +66,30 @@ pub(super) struct Signed<'a> {
     pub(super) message: &'a str,
 }
 
+/// A new repository's settings; the last is for whoever works on it with plain git: as durable as what we write.
+const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tfsync = all\n";
+
 /// Makes an empty repository; fails when something lies there.
+///
+/// By hand, because libgit2 would ask the user's settings for templates; and as a whole, because a half-made one
+/// would stand in the way of every later run.
 pub(super) fn create(path: &Path) -> Result<Repository> {
-    durability::switch_on()?;
-    let doing = || format!("could not make the memory at `{}`", path.display());
-    if let Some(parent) = path.parent() {
-        fs::create_dir_all(parent).with_context(doing)?;
-    }
-    fs::DirBuilder::new().mode(0o700).create(path).with_context(doing)?;
-    let mut options = git2::RepositoryInitOptions::new();
-    options.bare(true).no_reinit(true).external_template(false).initial_head("main");
-    git2::Repository::init_opts(path, &options).with_context(doing)?;
-    let mut config = own_config(path).with_context(doing)?;
-    // For whoever works on it with plain git: as durable as what we write.
-    config.set_str("core.fsync", "all").with_context(doing)?;
-    durability::sync_new_repository(path).with_context(doing)?;
+    let make = || {
+        let parent = path.parent().unwrap_or(Path::new("."));
+        fs::create_dir_all(parent)?;
+        let new = tempfile::Builder::new().prefix("memory.git.new-").tempdir_in(parent)?;
+        for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
+            fs::create_dir_all(new.path().join(folder))?;
+        }
+        fs::write(new.path().join("HEAD"), format!("ref: {BRANCH}\n"))?;
+        fs::write(new.path().join("config"), CONFIG)?;
+        durability::sync_new_repository(new.path())?;
+        fs::rename(new.path(), path)?;
+        // It has moved away from the name that would be removed.
+        let _ = new.keep();
+        durability::sync(parent)
+    };
+    make().with_context(|| format!("could not make the memory at `{}`", path.display()))?;
     open(path)
 }
 

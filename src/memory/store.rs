@@ -141,3 +141,63 @@ impl Store {
         Ok(Snapshot::of(&self.repository, self.head()?))
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::fixture;
+    use crate::memory::fixture::Memory;
+
+    #[test]
+    fn a_memory_is_never_made_twice() {
+        let memory = Memory::project(&[("a", "x")]);
+        let again = Store::create(&memory.place, Policy::Project, Caps::default(), fixture::clock());
+        assert!(again.is_err_and(|error| error.to_string().contains("already")));
+        assert_eq!(memory.committed("a").as_deref(), Some("x"));
+    }
+
+    #[test]
+    fn opening_what_is_not_there_names_the_way_out() {
+        let folder = tempfile::tempdir().unwrap();
+        let opened = Store::open(&Place::at(folder.path()), Policy::Free, Caps::default(), fixture::clock());
+        assert!(opened.is_err_and(|error| error.to_string().contains("`longhaul init`")));
+    }
+
+    #[test]
+    fn files_are_read_from_the_newest_commit_not_from_the_view() {
+        let memory = Memory::project(&[("checks/a", "1"), ("checks/b/c", "22"), ("checks.md", "333")]);
+        memory.edit("checks/a", "planted");
+        assert_eq!(memory.committed("checks/a").as_deref(), Some("1"));
+        let all = memory.store.read_all("checks").unwrap();
+        assert_eq!(all, [("checks/a".to_owned(), b"1".to_vec()), ("checks/b/c".to_owned(), b"22".to_vec())]);
+        let sizes = [("checks.md".to_owned(), 3), ("checks/a".to_owned(), 1), ("checks/b/c".to_owned(), 2)];
+        assert_eq!(memory.store.list().unwrap(), sizes);
+        assert_eq!(memory.store.read("checks").unwrap(), None);
+    }
+
+    #[test]
+    fn a_free_store_takes_in_what_lies_there() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::create_dir_all(folder.path().join("memory/notes")).unwrap();
+        fs::write(folder.path().join("memory/notes/a"), "x").unwrap();
+        fs::write(folder.path().join("memory/features.json"), "y").unwrap();
+
+        let store = Store::open_or_create_free(folder.path(), fixture::clock()).unwrap();
+
+        assert_eq!(store.read("features.json").unwrap().as_deref(), Some(&b"y"[..]));
+        let log = fixture::git(&folder.path().join("memory.git"), &["log", "--format=%an: %s"]);
+        assert_eq!(log, "external: memory: adopt 2 files\n");
+        let head = store.head().unwrap();
+        let again = Store::open_or_create_free(folder.path(), fixture::clock()).unwrap();
+        assert_eq!(again.head().unwrap(), head);
+    }
+
+    #[test]
+    fn a_head_that_was_moved_away_is_attached_again() {
+        let mut memory = Memory::project(&[("a", "x")]);
+        memory.git(&["update-ref", "--no-deref", "HEAD", "main"]);
+        assert_eq!(memory.git(&["rev-parse", "--symbolic-full-name", "HEAD"]), "HEAD\n");
+        memory.inspect();
+        assert_eq!(memory.git(&["symbolic-ref", "HEAD"]), "refs/heads/main\n");
+    }
+}

@@ -33,7 +33,7 @@ pub(super) struct View<'p> {
 pub(super) enum Found {
     File {
         size: u64,
-        links: u64,
+        shared: bool,
     },
     Link,
     Special,
@@ -221,7 +221,7 @@ fn scan_folder(folder: Directory, at: String, found: &mut BTreeMap<String, Found
 
 fn found_kind(kind: Kind) -> Found {
     match kind {
-        Kind::File { size, links } => Found::File { size, links },
+        Kind::File { size, shared } => Found::File { size, shared },
         Kind::Link => Found::Link,
         Kind::Special | Kind::Folder => Found::Special,
     }
