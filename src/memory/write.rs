@@ -260,7 +260,7 @@ mod tests {
             trailers.trim_end(),
             format!("Session: 7\nFeature: login\nTool-Use: toolu_01 turn 12 {digest}\nProject-Commit: c0ffee")
         );
-        assert_eq!(memory.git(&["fsck", "--strict", "--no-dangling"]), "");
+        assert_eq!(memory.git(&["fsck", "--strict"]), "");
         assert_eq!(memory.git(&["log", "-1", "--format=%at"]), "1800000000\n");
     }
 
@@ -336,7 +336,7 @@ mod tests {
         });
         assert_eq!(memory.subjects().len(), 40);
         assert_eq!(memory.store.list().unwrap().len(), 40);
-        assert_eq!(memory.git(&["fsck", "--strict", "--no-dangling"]), "");
+        assert_eq!(memory.git(&["fsck", "--strict"]), "");
     }
 
     #[test]
