@@ -1,13 +1,12 @@
 //! What the records of a feature say about its past.
 
+use crate::checklist::feature::Baseline;
 use crate::checklist::feature::Feature;
-use crate::gate::Red;
 
 impl Feature {
     /// Returns the recorded non-pass on which a proof can stand.
-    pub fn red(&self) -> Option<Red> {
-        let baseline = self.baseline.as_ref().filter(|baseline| !is_green(&baseline.verdict))?;
-        Some(Red { commit: baseline.commit.clone(), verdict: baseline.verdict.clone(), check: baseline.check.clone() })
+    pub fn red(&self) -> Option<&Baseline> {
+        self.baseline.as_ref().filter(|baseline| !is_green(&baseline.verdict))
     }
 
     /// Returns when the check last passed, as written; empty when it never did.

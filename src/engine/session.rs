@@ -1,5 +1,6 @@
 //! One session: what is laid out before the first turn, the turns, and the hook after the last.
 
+use crate::checklist::Feature;
 use crate::clock;
 use crate::driver;
 use crate::driver::Driver;
@@ -243,14 +244,19 @@ fn open(ws: &mut Workspace, session: &Session, init_result: Option<String>) -> R
     }
 }
 
-/// Turns the drafts of an initializer session into features whose checks are pinned.
+/// Turns the drafts of an initializer session into features, and pins every check that it gave.
 fn freeze_drafts(ws: &mut Workspace, number: u32) -> Result<()> {
     let mut checklist = ws.checklist()?;
     let drafts = checklist.freeze()?;
-    if drafts.is_empty() {
+    let given = |feature: &&Feature| {
+        let by_initializer = feature.check.as_ref().is_some_and(|check| check.approved_by == "initializer");
+        by_initializer && feature.baseline.is_none()
+    };
+    let to_pin: Vec<String> = checklist.features().iter().filter(given).map(|feature| feature.id.clone()).collect();
+    if drafts.is_empty() && to_pin.is_empty() {
         return Ok(());
     }
-    let pinned = feature::pin(ws, &mut checklist, &drafts)?;
+    let pinned = feature::pin(ws, &mut checklist, &to_pin)?;
     let word = if drafts.len() == 1 { "feature" } else { "features" };
     let origin = ws.origin(Some(number), None);
     ws.save(&checklist, &format!("checklist: freeze {} {word}", drafts.len()), pinned, &origin)

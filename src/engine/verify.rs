@@ -9,6 +9,7 @@ use crate::failure::Failure;
 use crate::gate;
 use crate::gate::Candidate;
 use crate::gate::Finding;
+use crate::gate::Red;
 use crate::gate::Verdict;
 use anyhow::Result;
 use std::path::Path;
@@ -76,7 +77,13 @@ pub fn judge(ws: &Workspace, feature: &Feature, at: Setting) -> Result<Verdict> 
             .hint(format!("run `longhaul feature remove {}` and add it again with --check", feature.id))
             .into());
     };
-    ws.gate(at.session, at.outputs)?.judge(&feature.id, check, feature.red().as_ref(), &|id| ws.pinned(id))
+    ws.gate(at.session, at.outputs)?.judge(&feature.id, check, red(feature).as_ref(), &|id| ws.pinned(id))
+}
+
+/// Hands the recorded non-pass of a feature to the gate.
+fn red(feature: &Feature) -> Option<Red> {
+    let baseline = feature.red()?;
+    Some(Red { commit: baseline.commit.clone(), verdict: baseline.verdict.clone(), check: baseline.check.clone() })
 }
 
 /// Puts a verdict into the checklist and returns the subject of its commit.
@@ -209,7 +216,7 @@ pub fn due(checklist: &Checklist, tree: &str) -> Vec<Candidate> {
     };
     let candidate = |feature: &Feature| {
         let check = feature.check.clone().filter(|_| is_due(feature))?;
-        Some(Candidate { feature: feature.id.clone(), check, red: feature.red(), at: feature.checked_at() })
+        Some(Candidate { feature: feature.id.clone(), check, red: red(feature), at: feature.checked_at() })
     };
     checklist.features().iter().filter_map(candidate).collect()
 }

@@ -90,11 +90,16 @@ mod tests {
     use super::*;
     use crate::memory::fixture::Memory;
     use crate::memory::trailers::Author;
+    use std::io::Write;
 
     fn answers(memory: &mut Memory, lines: &str) -> Vec<Value> {
         let mut output = Vec::new();
-        apply(&mut memory.store, lines.as_bytes(), &mut output, &Origin::of(Author::External)).unwrap();
-        String::from_utf8(output).unwrap().lines().map(|line| serde_json::from_str(line).unwrap()).collect()
+        let keep = |answer: &Value| {
+            output.push(answer.clone());
+            Ok(())
+        };
+        apply(&mut memory.store, lines.as_bytes(), keep, &Origin::of(Author::External)).unwrap();
+        output
     }
 
     #[test]
@@ -129,7 +134,8 @@ not json
         let mut memory = Memory::free(&[]);
         let mut output = Vec::new();
         let lines = b"\xff\xfe\n{\"command\":\"view\",\"path\":\"/memories\"}\n";
-        apply(&mut memory.store, &lines[..], &mut output, &Origin::of(Author::External)).unwrap();
+        let write = |answer: &Value| writeln!(output, "{answer}");
+        apply(&mut memory.store, &lines[..], write, &Origin::of(Author::External)).unwrap();
         assert_eq!(output.iter().filter(|byte| **byte == b'\n').count(), 2);
     }
 
@@ -153,30 +159,13 @@ not json
         }
     }
 
-    struct Flushed<'a> {
-        waiting: Vec<u8>,
-        out: &'a std::cell::RefCell<Vec<u8>>,
-    }
-
-    impl Write for Flushed<'_> {
-        fn write(&mut self, bytes: &[u8]) -> std::io::Result<usize> {
-            self.waiting.extend_from_slice(bytes);
-            Ok(bytes.len())
-        }
-
-        fn flush(&mut self) -> std::io::Result<()> {
-            self.out.borrow_mut().append(&mut self.waiting);
-            Ok(())
-        }
-    }
-
     #[test]
     fn each_answer_is_out_before_the_next_call_is_read() {
         let mut memory = Memory::free(&[]);
         let out = std::cell::RefCell::new(Vec::new());
         let input = std::io::BufReader::new(Turns { answered: &out, asked: 0 });
-        let output = Flushed { waiting: Vec::new(), out: &out };
-        apply(&mut memory.store, input, output, &Origin::of(Author::External)).unwrap();
+        let write = |answer: &Value| writeln!(out.borrow_mut(), "{answer}");
+        apply(&mut memory.store, input, write, &Origin::of(Author::External)).unwrap();
         assert_eq!(out.borrow().iter().filter(|byte| **byte == b'\n').count(), 3);
     }
 }

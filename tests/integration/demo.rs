@@ -58,10 +58,16 @@ fn the_kept_project_can_be_looked_at_and_reads_as_a_story() {
     longhaul(&["show", "done"]).exits(0).prints("done.sh");
     longhaul(&["show", "--session", "6"]).exits(0);
 
-    let git = |args: &[&str]| run("git", &[&["--git-dir=.git/longhaul/memory.git"], args].concat(), &project, temporary.path());
+    let git = |args: &[&str]| {
+        run("git", &[&["--git-dir=.git/longhaul/memory.git"], args].concat(), &project, temporary.path())
+    };
     git(&["fsck", "--strict"]).exits(0);
     let log = git(&["log", "--reverse", "--format=%s"]);
-    let proofs: Vec<&str> = log.stdout.lines().filter(|line| line.starts_with("gate: prove") || line.starts_with("gate: regress")).collect();
+    let proofs: Vec<&str> = log
+        .stdout
+        .lines()
+        .filter(|line| line.starts_with("gate: prove") || line.starts_with("gate: regress"))
+        .collect();
     let expected = [
         "gate: prove add-list",
         "gate: prove done",

@@ -5,7 +5,6 @@
 //! The tests of the whole, one binary; this is their table of contents.
 
 /// The contract of the memory tool, case by case.
-
 mod agent_tools;
 mod demo;
 mod memory_conformance;
