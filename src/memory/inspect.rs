@@ -27,6 +27,7 @@ impl Store {
     pub fn inspect(&mut self, origin: &Origin, keep_in: &Path) -> Result<Findings> {
         let _lock = self.lock()?;
         repository::attach_head(&self.repository)?;
+        repository::sweep(&self.repository)?;
         View::of(&self.place).prepare()?;
         self.settle(Scope::Everything, origin, keep_in)?;
         Ok(std::mem::take(&mut self.pending))

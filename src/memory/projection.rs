@@ -24,7 +24,7 @@ pub(super) fn last(state: &Path, view: &Path) -> Option<String> {
     read(state).views.remove(&key(view))
 }
 
-/// Remembers that this view shows the commit.
+/// Remembers that this view shows the commit; to be called under the write lock.
 pub(super) fn remember(state: &Path, view: &Path, commit: &str) -> Result<()> {
     let mut record = read(state);
     record.version = 1;
@@ -34,10 +34,11 @@ pub(super) fn remember(state: &Path, view: &Path, commit: &str) -> Result<()> {
     let path = state.join("view.json");
     let doing = || format!("could not write `{}`", path.display());
     let text = serde_json::to_vec(&record).with_context(doing)?;
-    let new = tempfile::Builder::new().prefix("view.json.").tempfile_in(state).with_context(doing)?;
-    fs::write(new.path(), text).with_context(doing)?;
-    fs::set_permissions(new.path(), fs::Permissions::from_mode(0o600)).with_context(doing)?;
-    new.persist(&path).with_context(doing)?;
+    // One name will do: the caller holds the write lock, and a killed process's half is written over.
+    let new = state.join("view.json.new");
+    fs::write(&new, text).with_context(doing)?;
+    fs::set_permissions(&new, fs::Permissions::from_mode(0o600)).with_context(doing)?;
+    fs::rename(&new, &path).with_context(doing)?;
     Ok(())
 }
 

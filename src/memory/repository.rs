@@ -276,6 +276,21 @@ pub(super) fn remove_locks(repository: &Repository) -> Result<bool> {
     Ok(removed)
 }
 
+/// Removes the half-written objects of killed processes; to be called under the write lock.
+pub(super) fn sweep(repository: &Repository) -> Result<()> {
+    let objects = repository.git.path().join("objects");
+    let sweep = || {
+        for entry in fs::read_dir(&objects)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with("tmp_object_git2_") {
+                fs::remove_file(entry.path())?;
+            }
+        }
+        Ok::<(), std::io::Error>(())
+    };
+    sweep().with_context(|| format!("could not tidy `{}`", objects.display()))
+}
+
 /// Returns one commit.
 pub(super) fn commit(repository: &Repository, id: &str) -> Result<Commit> {
     let commit = find(repository, id)?;

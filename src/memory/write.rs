@@ -310,13 +310,16 @@ mod tests {
     }
 
     #[test]
-    fn a_lock_file_of_a_killed_process_does_not_block() {
+    fn what_a_killed_process_leaves_does_not_block_and_is_swept_up() {
         let mut memory = Memory::project(&[("a", "x")]);
         let lock = memory.place.repository.join("refs/heads/main.lock");
         fs::write(&lock, "").unwrap();
+        let half = memory.place.repository.join("objects/tmp_object_git2_0123");
+        fs::write(&half, "half").unwrap();
         memory.write("a", "y");
+        memory.inspect();
         assert_eq!(memory.committed("a").as_deref(), Some("y"));
-        assert!(!lock.exists());
+        assert!(!lock.exists() && !half.exists());
     }
 
     #[test]
@@ -337,6 +340,34 @@ mod tests {
         assert_eq!(memory.subjects().len(), 40);
         assert_eq!(memory.store.list().unwrap().len(), 40);
         assert_eq!(memory.git(&["fsck", "--strict"]), "");
+    }
+
+    #[test]
+    fn who_writes_without_the_lock_loses_nothing_either() {
+        let mut memory = Memory::free(&[("start", "x")]);
+        let other = repository::open(&memory.place.repository).unwrap();
+        let foreign = move || {
+            for number in 0..20 {
+                let path = format!("foreign/{number}");
+                let signed = Signed { author: "f", committer: "f", seconds: 0, message: "foreign" };
+                loop {
+                    let head = repository::head(&other).unwrap();
+                    let changes = [(path.as_str(), Some(&b"x"[..]))];
+                    let commit = repository::write_commit(&other, head.as_deref(), &changes, &signed).unwrap().unwrap();
+                    if repository::move_branch(&other, &commit, head.as_deref(), "f").unwrap() == Moved::Yes {
+                        break;
+                    }
+                }
+            }
+        };
+        std::thread::scope(|scope| {
+            scope.spawn(foreign);
+            for number in 0..20 {
+                memory.write(&format!("ours/{number}"), "x");
+            }
+        });
+        assert_eq!(memory.store.list().unwrap().len(), 41);
+        assert_eq!(memory.subjects().len(), 41);
     }
 
     #[test]
@@ -368,7 +399,7 @@ mod tests {
             return;
         }
         let signing = "[user]\nname = Somebody\nemail = some@body\nsigningkey = K\n[commit]\ngpgsign = true\n\
-                       [gpg]\nprogram = SIGN\n[core]\nautocrlf = true\nhooksPath = HOOKS\n[init]\ntemplateDir = HOOKS\n";
+                       [gpg]\nprogram = SIGN\n[core]\nautocrlf = true\nlogAllRefUpdates = always\nhooksPath = HOOKS\n[init]\ntemplateDir = HOOKS\n";
         for settings in [signing, "[init]\ndefaultBranch = trunk\n[core]\nbare = false\nrepositoryformatversion = 9\n"]
         {
             let home = tempfile::tempdir().unwrap();
@@ -402,7 +433,7 @@ mod tests {
             assert!(commit.contains("committer longhaul <longhaul@longhaul.invalid> 1800000000 +0000\n"), "{commit}");
             assert!(!commit.contains("gpgsig"), "{commit}");
             assert_eq!(fixture::git(&repository, &["show", "main:a.txt"]), "a\r\nb\n");
-            assert!(!marker.exists() && !repository.join("hooks").exists());
+            assert!(!marker.exists() && !repository.join("hooks").exists() && !repository.join("logs").exists());
             assert_eq!(fs::read_to_string(&config).unwrap(), settings);
             assert!(!fs::read_to_string(repository.join("config")).unwrap().contains("user"));
         }
