@@ -46,14 +46,18 @@ impl Store {
     }
 
     fn settle(&mut self, scope: Scope<'_>, origin: &Origin, keep_in: &Path) -> Result<()> {
+        let mut findings = Findings::default();
         for _ in 0..write::TRIES {
+            // After a try in vain only what was moved aside has happened.
+            findings.adopted.clear();
+            findings.projected.clear();
+            findings.refused.clear();
             let head = self.head()?;
             let snapshot = Snapshot::of(&self.repository, head.clone());
             let view = View::of(&self.place);
             let shown = projection::last(&self.place.state, &self.place.view);
             let was_shown = |path: &str, blob: &str| self.was_shown(shown.as_deref(), path, blob);
             let differences = compare::compare(&view, &snapshot, &was_shown, scope)?;
-            let mut findings = Findings::default();
             let todo = adoption::sort(differences, (&view, &snapshot), self.policy, keep_in, &mut findings)?;
             let mut shown = head.clone();
             if !todo.adopt.is_empty() {
