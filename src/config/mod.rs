@@ -106,7 +106,7 @@ pub struct Sandbox {
 /// Caps of what the agent keeps.
 #[derive(Clone, Debug)]
 pub struct Memory {
-    pub file_bytes: u64,
+    pub file_bytes: usize,
     pub files: usize,
     pub view_chars: usize,
     pub secrets: Secrets,
