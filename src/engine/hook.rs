@@ -56,6 +56,9 @@ pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: boo
         step(ws, "check recorded");
         let touched = ws.project.changed_paths(&session.started_at, &ws.head()?.commit).unwrap_or_default();
         report.swept = verify::sweep(ws, &touched, Some(ws.settings.sweep_budget), session.setting())?;
+        if !report.swept.regressed.is_empty() {
+            ws.warn(format!("regressed: {}; a check that passed fails now", report.swept.regressed.join(", ")));
+        }
         step(ws, "sweep recorded");
     }
     let entry = entry(ws, session, ending, tampered, &leftover, &report)?;
@@ -97,8 +100,10 @@ fn run_check(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: b
     }
     if tampered {
         ws.warn(format!(
-            "session {} changed protected files, so it proves nothing; {id} stays as it was",
-            session.number
+            "session {} changed files that are longhaul's: they were put back, and it proves nothing; {id} stays as it was\n\
+             what was found is kept in {}",
+            session.number,
+            session.artifacts.display()
         ));
         count_attempt(ws, session, id)?;
         return Ok(None);

@@ -55,7 +55,7 @@ pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: Setting) -> Re
     let mut checklist = ws.checklist()?;
     let feature = find(&checklist, id)?.clone();
     let verdict = judge(ws, &feature, at)?;
-    tell(ws, id, &verdict);
+    tell(ws, &verdict, verdict.proves() && !feature.is_done());
     if verdict.finding() == Finding::Interrupted {
         let state = checklist.state(id, &ws.head()?.tree);
         return Ok(Outcome { id: id.to_owned(), verdict, state });
@@ -109,12 +109,13 @@ fn record(checklist: &mut Checklist, feature: &Feature, verdict: &Verdict, attem
     }
 }
 
-fn tell(ws: &Workspace, id: &str, verdict: &Verdict) {
+/// Tells a verdict; `proves` only when it makes a feature proven that was not.
+fn tell(ws: &Workspace, verdict: &Verdict, proves: bool) {
     ws.tell(&Event::CheckEnded {
-        feature: id.to_owned(),
+        feature: verdict.feature().to_owned(),
         finding: verdict.finding().to_string(),
         seconds: verdict.trial().duration().as_secs_f64(),
-        proves: verdict.proves(),
+        proves,
         tail: said(verdict),
     });
 }
@@ -158,7 +159,7 @@ pub fn sweep_baselines(ws: &mut Workspace, at: Setting) -> Result<()> {
     let mut checklist = checklist;
     for id in &ids {
         let verdict = judge(ws, find(&checklist, id)?, at)?;
-        tell(ws, id, &verdict);
+        tell(ws, &verdict, false);
         match verdict.finding() {
             Finding::Interrupted => break,
             _ => checklist.set_baseline(id, &verdict)?,
@@ -189,7 +190,7 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
     if due.is_empty() {
         return Ok(Swept::default());
     }
-    let told = &mut |verdict: &Verdict| tell(ws, verdict.feature(), verdict);
+    let told = &mut |verdict: &Verdict| tell(ws, verdict, false);
     let swept = ws.gate(at.session, at.outputs)?.sweep(gate::order(due, touched), limit, &|id| ws.pinned(id), told)?;
     let mut found = Swept { left: swept.left, ..Swept::default() };
     for verdict in &swept.verdicts {

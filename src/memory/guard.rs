@@ -67,6 +67,14 @@ pub(super) fn may_replace(policy: Policy, path: &str, old: &[u8], new: &[u8]) ->
     policy == Policy::Free || !is_progress(path) || new.starts_with(old)
 }
 
+/// Returns why nothing may be written at one of these paths, whatever it is.
+pub(super) fn forbidden(policy: Policy, author: Author, paths: &[&str]) -> Option<String> {
+    if policy == Policy::Free || author == Author::Longhaul {
+        return None;
+    }
+    paths.iter().find_map(|path| protected_text(protection(path)?, author, path))
+}
+
 /// Returns why these changes are refused, as a text for the model.
 pub(super) fn refusal(
     policy: Policy,
@@ -263,6 +271,8 @@ mod tests {
             let path = format!("/memories/{path}");
             for input in [
                 json!({"command": "str_replace", "path": path, "old_str": "x", "new_str": "y"}),
+                // What else is wrong with the call is not told: it would invite a better one.
+                json!({"command": "str_replace", "path": path, "old_str": "not in it", "new_str": "y"}),
                 json!({"command": "insert", "path": path, "insert_line": 0, "insert_text": "y"}),
                 json!({"command": "rename", "old_path": path, "new_path": "/memories/mine"}),
                 json!({"command": "delete", "path": path}),

@@ -49,6 +49,10 @@ impl Store {
             Ok(command) => command,
             Err(text) => return Ok(ToolResult::error(text)),
         };
+        // Before anything else is said about the command: a hint at how to word it better would invite another try.
+        if let Some(text) = guard::forbidden(self.policy, origin.author, &command.writes()) {
+            return Ok(ToolResult::error(text));
+        }
         let _lock = match command.writes().is_empty() {
             true => None,
             false => Some(self.lock()?),
