@@ -61,19 +61,20 @@ impl Budget {
         Self { limits, price, started: Instant::now(), usage: Usage::default(), sessions: 0, turns: 0, turns_in_all: 0 }
     }
 
-    /// Returns the limits as lines for a person.
-    pub fn describe(&self) -> Vec<String> {
+    /// Returns the limits as one line for a person.
+    pub fn describe(&self) -> String {
         let limits = &self.limits;
         let money = match (self.price, limits.usd) {
             (Some(_), Some(usd)) => format!("{usd:.2} USD"),
             (Some(_), None) => "no limit in USD".to_owned(),
-            (None, _) => "cost unknown: no price for this model, so tokens bind".to_owned(),
+            (None, _) => "cost unknown (no price for this model), so tokens bind".to_owned(),
         };
-        let tokens = limits.tokens.map(|tokens| format!("{tokens} tokens"));
+        let tokens = limits.tokens.map(|tokens| format!("{} tokens", grouped(tokens)));
         let time = limits.time.map(clock::spell);
         let sessions = limits.sessions.map(|sessions| format!("{sessions} sessions"));
         let turns = limits.turns_per_session.map(|turns| format!("{turns} turns a session"));
-        [Some(money), tokens, time, sessions, turns].into_iter().flatten().collect()
+        let limits: Vec<String> = [Some(money), tokens, time, sessions, turns].into_iter().flatten().collect();
+        format!("limits: {}", limits.join(" · "))
     }
 
     /// Counts one more session and starts its turns.
@@ -108,7 +109,7 @@ impl Budget {
             return Some(format!("the budget of {usd:.2} USD is used up ({spent:.2} spent)"));
         }
         if let Some(tokens) = self.limits.tokens.filter(|tokens| self.usage.total() >= *tokens) {
-            return Some(format!("the budget of {tokens} tokens is used up"));
+            return Some(format!("the budget of {} tokens is used up", grouped(tokens)));
         }
         let time = self.limits.time.filter(|time| self.started.elapsed() >= *time);
         time.map(|time| format!("the time budget of {} is used up", clock::spell(time)))
@@ -138,6 +139,19 @@ impl Budget {
         let nearest = shares.into_iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1));
         nearest.map_or_else(|| "no limit".to_owned(), |(name, share)| format!("{name} {:.0} %", share * 100.0))
     }
+}
+
+/// Spells a number with commas between the thousands.
+fn grouped(number: u64) -> String {
+    let digits = number.to_string();
+    let mut text = String::new();
+    for (place, digit) in digits.chars().enumerate() {
+        if place > 0 && (digits.len() - place) % 3 == 0 {
+            text.push(',');
+        }
+        text.push(digit);
+    }
+    text
 }
 
 impl Meter for Budget {
@@ -174,9 +188,11 @@ mod tests {
     fn money_binds_once_it_is_spent_and_not_before() {
         let mut budget = Budget::start(Limits { usd: Some(1.0), ..Limits::default() }, Some(PRICE));
 
-        assert_eq!(budget.spend(&used(100_000, 19_999)), Some(0.999975));
+        assert_eq!(budget.spend(&used(50_000, 10_000)), Some(0.5));
         assert_eq!(budget.exhausted(), None);
-        budget.spend(&used(5, 0));
+        budget.spend(&used(99_999, 0));
+        assert_eq!(budget.exhausted(), None);
+        budget.spend(&used(1, 0));
         assert_eq!(budget.exhausted().unwrap(), "the budget of 1.00 USD is used up (1.00 spent)");
     }
 
@@ -187,8 +203,8 @@ mod tests {
         assert_eq!(budget.spend(&used(19_999_999, 0)), None);
         assert_eq!(budget.exhausted(), None);
         budget.spend(&used(1, 0));
-        assert_eq!(budget.exhausted().unwrap(), "the budget of 20000000 tokens is used up");
-        assert!(budget.describe()[0].starts_with("cost unknown"));
+        assert_eq!(budget.exhausted().unwrap(), "the budget of 20,000,000 tokens is used up");
+        assert!(budget.describe().starts_with("limits: cost unknown"), "{}", budget.describe());
     }
 
     #[test]

@@ -10,7 +10,6 @@ use crate::engine::pick;
 use crate::engine::recover;
 use crate::engine::session;
 use crate::engine::verify;
-use crate::engine::verify::Attempt;
 use crate::engine::verify::Setting;
 use crate::engine::workspace::SPEC;
 use crate::engine::workspace::Workspace;
@@ -42,7 +41,7 @@ impl Stop {
 pub fn run(ws: &mut Workspace) -> Result<String> {
     prepare(ws)?;
     let mut budget = Budget::start(ws.settings.limits, ws.settings.price);
-    ws.tell(&Event::RunStarted { limits: budget.describe() });
+    ws.tell(&Event::RunStarted { limits: vec![budget.describe()] });
     let mut breaker = Breaker::default();
     loop {
         if let Some(stop) = next(ws, &mut budget, &mut breaker)? {
@@ -126,7 +125,7 @@ fn next(ws: &mut Workspace, budget: &mut Budget, breaker: &mut Breaker) -> Resul
         return Ok(Some(stuck(&checklist, &tree)));
     };
     let id = feature.id.clone();
-    if already_judged(&checklist, &id, &tree) || !green_now(ws, &id)? {
+    if was_judged(ws, feature)? || !green_now(ws, &id)? {
         return work(ws, budget, breaker, &id);
     }
     Ok(None)
@@ -147,7 +146,7 @@ pub fn needs_initializer(ws: &mut Workspace) -> Result<bool> {
 pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
     prepare(ws)?;
     let mut budget = Budget::start(ws.settings.limits, ws.settings.price);
-    ws.tell(&Event::RunStarted { limits: budget.describe() });
+    ws.tell(&Event::RunStarted { limits: vec![budget.describe()] });
     match initialize(ws, &mut budget, &mut Breaker::default())? {
         Some(Stop::For(failure)) => Err(failure.into()),
         _ if ws.interrupt.requested() => Err(interrupted().into()),
@@ -169,19 +168,21 @@ fn initializer_missing(ws: &mut Workspace, checklist: &Checklist) -> Result<bool
     Ok(features.iter().any(of_initializer) && !session::missing_after_initializer(ws)?.is_empty())
 }
 
-/// Tells whether the newest result of this very check was found on this very tree; nothing runs twice.
-fn already_judged(checklist: &Checklist, id: &str, tree: &str) -> bool {
-    checklist.get(id).is_some_and(|feature| feature.was_judged_on(tree))
+/// Tells whether this very check was already run on this very tree; nothing runs twice.
+fn was_judged(ws: &Workspace, feature: &Feature) -> Result<bool> {
+    let head = ws.head()?;
+    let at_baseline = feature.red().is_some_and(|red| red.commit == head.commit);
+    Ok(at_baseline || feature.was_judged_on(&head.tree))
 }
 
 /// Runs the feature's check before spending a session on it: other work may have made it pass.
 fn green_now(ws: &mut Workspace, id: &str) -> Result<bool> {
     let outputs = ws.outputs();
-    let outcome = verify::verify(ws, id, Attempt::Free, Setting { session: None, outputs: &outputs })?;
-    if outcome.done() {
+    let proven = verify::prove_if_green(ws, id, Setting { session: None, outputs: &outputs })?;
+    if proven {
         ws.notice(format!("{id} is proven without a session: its check passes now and did not before"));
     }
-    Ok(outcome.done())
+    Ok(proven)
 }
 
 /// Everything is proven or accepted; the last word is a sweep at the final commit.

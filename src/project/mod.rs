@@ -54,11 +54,11 @@ impl Project {
                     .with_context(|| format!("could not open the git repository around `{}`", dir.display()));
             }
         };
-        let root = repository.workdir().map(Path::to_owned).ok_or_else(|| {
+        let root = repository.workdir().map(|root| root.components().collect::<PathBuf>()).ok_or_else(|| {
             Failure::usage(format!("`{}` is a bare repository", repository.path().display()))
                 .hint("run longhaul in a clone that has a working tree")
         })?;
-        let common_dir = repository.commondir().to_owned();
+        let common_dir = repository.commondir().components().collect();
         Ok(Self { root, common_dir, environment, repository })
     }
 

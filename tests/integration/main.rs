@@ -1,10 +1,7 @@
-//! The table of contents of the integration tests.
+//! The command itself, end to end: the real binary, real git, and the scripted model behind its loopback server.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
-//! The tests of the whole, one binary; this is their table of contents.
-
-/// The contract of the memory tool, case by case.
 mod agent_tools;
 mod demo;
 mod memory_conformance;

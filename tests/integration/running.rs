@@ -133,10 +133,8 @@ fn sessions_that_change_nothing_trip_the_breaker() {
 
 #[test]
 fn a_check_that_the_agent_reports_as_wrong_waits_for_a_person_and_the_run_goes_on() {
-    let reports = session([reply([call(
-        "hand_over",
-        json!({ "done": "", "remaining": "", "next": "", "check_problem": "it tests the wrong page" }),
-    )])]);
+    let reports =
+        session([reply([call("hand_over", json!({ "done": "nothing", "check_problem": "it tests the wrong page" }))])]);
     let project =
         Project::ready().feature("odd", "false").feature("fine", "test -f fine").model([reports, makes("fine")]);
 
@@ -163,13 +161,15 @@ fn the_checklist_attack_by_the_memory_tool_is_refused_and_by_shell_undone() {
     let refusal = project.played().results_in(2);
     assert!(refusal.contains("features.json") && refusal.contains("longhaul"), "{refusal}");
     assert!(project.played().results_in(3).contains("put back"), "{}", project.played().results_in(3));
-    assert!(!project.memory_log().contains(&"gate: prove a".to_owned()));
+    let of_session = project.memory_git(["log", "--format=%s", "--grep=^Session: 1$"]);
+    assert!(!of_session.contains("prove a"), "{of_session}");
     assert_eq!(
         std::fs::read_to_string(project.view().join("features.json")).unwrap().trim(),
         project.memory_git(["show", "HEAD:features.json"])
     );
     // The honest part of that session's work counts as soon as longhaul itself has looked.
-    project.run(["run"]).exits(0).shows("a is proven without a session");
+    project.run(["run"]).exits(0);
+    assert_eq!(project.played().requests().len(), 3);
 }
 
 #[test]

@@ -18,7 +18,7 @@ fn init_makes_a_memory_whose_log_reads_as_a_story() {
 
     assert_eq!(
         log.iter().rev().collect::<Vec<_>>(),
-        ["init: index", "init: progress log", "init: checklist", "init: init-script reference"]
+        ["init: the index", "init: the progress log", "init: the checklist", "init: the init-script reference"]
     );
     assert_eq!(project.memory_git(["fsck", "--strict"]), "");
     assert_eq!(project.git(["status", "--porcelain"]), "");

@@ -32,7 +32,7 @@ fn a01_a_completion_phrase_does_not_end_a_run_with_features_open() {
 /// A03: the agent said fifty times that it was complete, and the loop never saw it.
 #[test]
 fn a03_a_run_stops_when_all_is_proven_though_the_agent_never_says_so() {
-    let silent = |name: &str| session([reply([bash(&format!("touch {name}"))]), say("")]);
+    let silent = |name: &str| session([reply([bash(&format!("touch {name}"))]), say("hm")]);
     let project = with_features(3).model([silent("f1"), silent("f2"), silent("f3")]);
 
     project.run(["run", "--sessions", "100"]).exits(0).shows("done: 3 features proven");
@@ -89,7 +89,7 @@ fn a17_words_of_success_do_not_outweigh_a_check_that_fails() {
 /// A19: progress stayed at nought because the agent never ticked the box.
 #[test]
 fn a19_features_are_proven_though_the_agent_never_touches_the_checklist() {
-    let both = session([reply([bash("touch f1 f2")]), say("")]);
+    let both = session([reply([bash("touch f1 f2")]), say("hm")]);
     let project = with_features(2).model([both]);
 
     project.run(["run"]).exits(0).shows("f2 is proven without a session");

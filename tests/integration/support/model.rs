@@ -18,7 +18,7 @@ impl Model {
     /// Starts a model that plays these sessions in order.
     pub fn plays(sessions: impl IntoIterator<Item = Value>) -> Self {
         let sessions: Vec<Value> = sessions.into_iter().collect();
-        let text = toml::to_string(&json!({ "session": sessions })).expect("a script is TOML");
+        let text = toml::to_string(&toml_of(&json!({ "session": sessions }))).expect("a script is TOML");
         let script = Script::parse(&text, "test script").expect("the test's script is well formed");
         Self { server: Server::start(script).expect("the scripted model starts") }
     }
@@ -53,6 +53,20 @@ impl Model {
             .map(|block| block["content"].as_str().map_or_else(|| block["content"].to_string(), str::to_owned))
             .collect::<Vec<_>>()
             .join("\n---\n")
+    }
+}
+
+/// Spells JSON as TOML; a number's own form in `serde_json` would become a table.
+fn toml_of(value: &Value) -> toml::Value {
+    match value {
+        Value::Null => panic!("TOML has no null"),
+        Value::Bool(value) => toml::Value::Boolean(*value),
+        Value::Number(number) => toml::Value::Integer(number.as_i64().expect("a whole number")),
+        Value::String(text) => toml::Value::String(text.clone()),
+        Value::Array(items) => toml::Value::Array(items.iter().map(toml_of).collect()),
+        Value::Object(fields) => {
+            toml::Value::Table(fields.iter().map(|(key, value)| (key.clone(), toml_of(value))).collect())
+        }
     }
 }
 
