@@ -102,7 +102,7 @@ pub(super) fn run(command: &Command, context: &Context) -> Result<Code> {
             added.iter().for_each(|added| tell(added, context));
         }
         Command::List => {
-            let report = context.in_project(Access::Look, &[], |workspace| engine::status::report(workspace))?;
+            let report = context.in_project(Access::Look, &[], engine::status::report)?;
             super::status::table(&report.features).iter().for_each(|line| context.output.data_line(line));
         }
         Command::Remove(One { id }) => {

@@ -12,7 +12,10 @@ use crate::memory::Store;
 use anyhow::Result;
 use serde_json::Value;
 use serde_json::json;
+use std::io;
+use std::io::ErrorKind;
 use std::io::Read;
+use std::path::Path;
 use std::path::PathBuf;
 
 /// The folder all paths of the tool begin with.
@@ -61,6 +64,19 @@ pub(super) enum Command {
 }
 
 impl Command {
+    /// Whatever may write waits for the end of a run: an agent that calls this could else change its own checks.
+    fn access(&self) -> Access {
+        match self {
+            Self::View { .. } => Access::Look,
+            Self::Create { .. }
+            | Self::StrReplace { .. }
+            | Self::Insert { .. }
+            | Self::Delete { .. }
+            | Self::Rename { .. }
+            | Self::Apply => Access::Change,
+        }
+    }
+
     /// Returns the input of the memory tool this stands for; none for `apply`. `stdin` is what stands on standard input.
     fn input(&self, stdin: &mut dyn Read) -> Result<Option<Value>> {
         let mut text = |given: &str| match given {
@@ -99,32 +115,34 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let input = args.command.input(&mut std::io::stdin())?;
     match &args.store {
         Some(folder) => {
-            let mut store = Store::open_or_create_free(&context.environment.directory.join(folder), context.clock)?;
-            serve(&mut store, input.as_ref(), context)
+            let folder = context.environment.directory.join(folder);
+            refuse_a_projects(&folder)?;
+            serve(&mut Store::open_or_create_free(&folder, context.clock)?, input.as_ref(), context)
         }
-        // What decides checks stays as it is while a run is on.
-        None => {
-            let protected = input.as_ref().is_some_and(touches_protected);
-            let access = if protected { Access::Change } else { Access::Look };
-            context.in_project(access, &[], |workspace| serve(&mut workspace.memory, input.as_ref(), context))
-        }
+        None => context
+            .in_project(args.command.access(), &[], |workspace| serve(&mut workspace.memory, input.as_ref(), context)),
     }
 }
 
-/// Tells whether a command changes files that only a person may change, and only outside a run.
-fn touches_protected(input: &Value) -> bool {
-    let paths = ["path", "old_path", "new_path"].iter().filter_map(|key| input[*key].as_str());
-    let protected =
-        |path: &str| ["spec.md", "init.md", "checks"].iter().any(|name| path.starts_with(&format!("{ROOT}/{name}")));
-    input["command"] != "view" && paths.into_iter().any(protected)
+/// A project's own memory has rules, and a lock; neither is to be walked around.
+fn refuse_a_projects(folder: &Path) -> Result<()> {
+    if !folder.join("run.lock").exists() {
+        return Ok(());
+    }
+    let text = format!("`{}` holds a project's own memory, which has rules", folder.display());
+    Err(Failure::usage(text).hint("leave out --store and call this in the project").into())
 }
 
 /// Answers one command, or the calls on standard input.
 fn serve(store: &mut Store, input: Option<&Value>, context: &Context) -> Result<Code> {
     let origin = Origin::of(Author::External);
     let Some(input) = input else {
-        memory::apply(store, std::io::stdin().lock(), |answer| context.output.answer(answer), &origin)?;
-        return Ok(Code::Done);
+        let served = memory::apply(store, std::io::stdin().lock(), |answer| context.output.answer(answer), &origin);
+        return match served {
+            // Who asked has gone; nobody is left to answer.
+            Err(error) if is_broken_pipe(&error) => Ok(Code::Done),
+            served => served.map(|()| Code::Done),
+        };
     };
     let result = store.run(input, &origin)?;
     if result.is_error {
@@ -135,6 +153,10 @@ fn serve(store: &mut Store, input: Option<&Value>, context: &Context) -> Result<
         text => context.output.data(&text),
     }
     Ok(Code::Done)
+}
+
+fn is_broken_pipe(error: &anyhow::Error) -> bool {
+    error.downcast_ref::<io::Error>().is_some_and(|error| error.kind() == ErrorKind::BrokenPipe)
 }
 
 /// Completes a path that was written without the first folder; what is wrong with it, the tool itself says.

@@ -31,7 +31,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    let report = context.in_project(Access::Look, &[], |workspace| engine::status::report(workspace))?;
+    let report = context.in_project(Access::Look, &[], engine::status::report)?;
     if args.json {
         context.output.json(&serde_json::to_value(&report)?);
     } else {

@@ -54,14 +54,15 @@ pub(crate) fn read_all(folder: &Path) -> Vec<Source> {
 }
 
 fn read_into(folder: &Path, below: &str, sources: &mut Vec<Source>) {
-    let mut entries: Vec<_> = fs::read_dir(folder).unwrap().map(|entry| entry.unwrap()).collect();
+    let mut entries: Vec<fs::DirEntry> =
+        fs::read_dir(folder).and_then(Iterator::collect).expect("the folder can be listed");
     entries.sort_by_key(|entry| entry.file_name());
     for entry in entries {
-        let path = format!("{below}{}", entry.file_name().to_str().unwrap());
+        let path = format!("{below}{}", entry.file_name().to_str().expect("a name in UTF-8"));
         if entry.path().is_dir() {
             read_into(&entry.path(), &format!("{path}/"), sources);
         } else if path.ends_with(".rs") {
-            sources.push(Source::new(&path, &fs::read_to_string(entry.path()).unwrap()));
+            sources.push(Source::new(&path, &fs::read_to_string(entry.path()).expect("a readable file")));
         }
     }
 }

@@ -1,0 +1,147 @@
+//! The command line from outside: streams, signals, settings and who may call what while a run is on.
+
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::hand_over;
+use crate::support::reply;
+use crate::support::session;
+use serde_json::json;
+use std::fs;
+use std::io::BufRead;
+use std::io::BufReader;
+use std::io::Read;
+use std::process::Child;
+
+fn signal(child: &Child, name: &str) {
+    let sent = std::process::Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
+    assert!(sent.success());
+}
+
+/// Reads a child's standard error until a line holds this text.
+fn wait_for(child: &mut Child, text: &str) {
+    let errors = child.stderr.as_mut().unwrap();
+    let mut seen = Vec::new();
+    let mut byte = [0];
+    while !String::from_utf8_lossy(&seen).contains(text) {
+        let read = errors.read(&mut byte).unwrap();
+        assert!(read > 0, "`{text}` never came in\n{}", String::from_utf8_lossy(&seen));
+        seen.extend_from_slice(&byte);
+    }
+}
+
+#[test]
+fn a_second_interrupt_ends_everything_at_once() {
+    // The command ignores TERM and would hold the session for its whole grace; it tells its process first.
+    let command = "trap '' TERM; echo $$ >pid; while :; do sleep 1; done";
+    let project = Project::ready().feature("a", "test -f a").model([session([reply([bash(command)])])]);
+    let mut run = project.start(["run", "--sessions", "1"]);
+    wait_for(&mut run, "bash: trap");
+    while fs::read_to_string(project.root().join("pid")).unwrap_or_default().trim().is_empty() {
+        std::thread::yield_now();
+    }
+
+    signal(&run, "INT");
+    wait_for(&mut run, "press Ctrl-C again to stop at once");
+    signal(&run, "INT");
+    assert_eq!(run.wait().unwrap().code(), Some(130));
+    assert_ne!(project.memory_log()[0], "progress: session 1", "it ended in order");
+
+    let pid = project.read("pid").trim().to_owned();
+    let stat = fs::read_to_string(format!("/proc/{pid}/stat")).unwrap_or_default();
+    assert!(stat.is_empty() || stat.contains(") Z "), "the command outlived the run: {stat}");
+}
+
+#[test]
+fn nobody_writes_to_the_memory_by_hand_while_a_run_is_on() {
+    let silent = json!({"silence": "120s", "tools": []});
+    let project = Project::ready().feature("a", "test -f a").model([session([silent])]);
+    let mut run = project.start(["run"]);
+    project.played().wait_for_silence();
+
+    let write = r#"{"command":"create","path":"/memories/checks/a.sh","file_text":"exit 0"}"#;
+    project.run_with(["memory", "apply"], write).exits(6);
+    project.run(["memory", "create", "checks/a.sh", "exit 0"]).exits(6).tells("busy: another longhaul");
+    project.run(["memory", "view", "progress.md"]).exits(0);
+    project.run(["feature", "remove", "a"]).exits(6);
+    project.run_with(["memory", "apply", "--store", ".git/longhaul"], write).exits(2).tells("a project's own memory");
+
+    signal(&run, "KILL");
+    run.wait().unwrap();
+    project.run_with(["memory", "apply"], write).exits(0).prints("\"is_error\":false");
+    assert_eq!(project.memory_git(["log", "-1", "--format=%an %s"]), "external memory: create checks/a.sh");
+}
+
+#[test]
+fn a_rehearsal_serves_until_it_is_interrupted() {
+    let project = Project::ready();
+    project.write("script.toml", "[[session]]\n[[session.reply]]\ntext = \"hello\"\n");
+    let mut served = project.start(["rehearse", "script.toml"]);
+    let mut first = String::new();
+    BufReader::new(served.stdout.take().unwrap()).read_line(&mut first).unwrap();
+    assert!(first.starts_with("base_url=http://127.0.0.1:"), "{first}");
+
+    signal(&served, "INT");
+    assert_eq!(served.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_reader_that_goes_away_is_no_failure() {
+    let project = Project::ready();
+    let mut log = project.start(["log", "-p"]);
+    drop(log.stdout.take());
+    assert_eq!(log.wait().unwrap().code(), Some(0));
+}
+
+#[test]
+fn a_disk_that_is_full_is_one() {
+    let project = Project::ready();
+    let full = fs::OpenOptions::new().write(true).open("/dev/full").unwrap();
+    let mut status = std::process::Command::new(env!("CARGO_BIN_EXE_longhaul"));
+    let output = status.arg("status").current_dir(project.root()).env_clear().stdout(full).output().unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    let told = String::from_utf8(output.stderr).unwrap();
+    assert!(told.starts_with("error: could not write to standard output: No space left"), "{told}");
+}
+
+#[test]
+fn it_works_without_a_home_and_with_a_config_file_of_the_users() {
+    let project = Project::ready();
+    let settings = project.home().join(".config/longhaul");
+    fs::create_dir_all(&settings).unwrap();
+    fs::write(settings.join("config.toml"), "[budget]\n\nusd = \"much\"\n").unwrap();
+    project.run(["status"]).exits(2).tells("/.config/longhaul/config.toml`, line 3; it must be a number");
+
+    let homeless = project.variable("HOME", "");
+    homeless.run(["status"]).exits(0).prints("features  none yet");
+}
+
+#[test]
+fn a_projects_settings_must_be_committed_and_may_only_narrow() {
+    let project = Project::ready().feature("a", "test -f a").model([session([reply([hand_over()])])]);
+    project.write("longhaul.toml", "[budget]\nsessions = 1\n");
+    project.run(["run"]).exits(2).tells("usage: `longhaul.toml` is not committed as it lies there");
+    assert!(project.played().requests().is_empty(), "a session was held on settings nobody committed");
+
+    project.git(["add", "longhaul.toml"]);
+    project.git(["commit", "--quiet", "-m", "settings"]);
+    project.run(["run"]).exits(3).tells("1 session used, 1 feature open");
+
+    project.write("longhaul.toml", "[hooks]\nsession_end = [\"touch owned\"]\n");
+    let refused = project.run(["run"]);
+    refused.exits(2).tells("`hooks.session_end` does not count in `longhaul.toml`, line 2");
+    refused.tells("hint: set it in your own config.toml instead");
+}
+
+#[test]
+fn data_goes_to_one_stream_and_everything_else_to_the_other() {
+    let project = Project::ready().feature("a", "test -f a");
+    let run = project.run(["status", "--json", "--exit-code"]);
+    run.exits(8);
+    let report: serde_json::Value = serde_json::from_str(&run.stdout).unwrap();
+    assert_eq!(report["features"][0]["state"], "open");
+    assert_eq!(run.stderr, "");
+
+    let run = project.run(["show", "b"]);
+    run.exits(2).tells("usage: ");
+    assert_eq!(run.stdout, "");
+}
