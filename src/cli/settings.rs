@@ -50,7 +50,7 @@ pub(super) fn settle(config: &Config, context: &Context) -> Settings {
         },
         tool_limits: tools::Limits::default(),
         caps: Caps {
-            file_bytes: usize::try_from(config.memory.file_bytes).unwrap_or(usize::MAX),
+            file_bytes: config.memory.file_bytes,
             files: config.memory.files,
             view_chars: config.memory.view_chars,
         },
