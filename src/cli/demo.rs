@@ -113,7 +113,7 @@ impl Play<'_> {
         };
         self.say(
             Tone::Plain,
-            &format!("the whole history: git --git-dir={folder}/.git/longhaul/memory.git log --stat"),
+            &format!("the whole history: git --git-dir='{folder}/.git/longhaul/memory.git' log --stat"),
         );
         Ok(())
     }
