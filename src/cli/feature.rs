@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::error::Code;
+use crate::checklist::parse_json;
 use crate::engine;
 use crate::engine::feature::Added;
 use crate::engine::workspace::Access;
@@ -71,7 +72,7 @@ impl Add {
     fn features(&self, stdin: impl FnOnce() -> Result<String>) -> Result<Value> {
         if self.stdin.is_some() {
             let text = stdin()?;
-            return serde_json::from_str(&text).map_err(|error| {
+            return parse_json(&text).map_err(|error| {
                 Failure::usage(format!("standard input is not a feature as JSON: {error}"))
                     .hint(r#"write it as {"title": "…", "check": {"run": "…"}}, or an array of such"#)
                     .into()
@@ -166,6 +167,6 @@ mod tests {
         let given = r#"[{"title": "A", "check": {"run": "x"}}]"#;
         assert_eq!(dash.features(|| Ok(given.into())).unwrap(), serde_json::from_str::<Value>(given).unwrap());
         let error = dash.features(|| Ok("{\n\"title\": }".into())).unwrap_err().to_string();
-        assert_eq!(error, "standard input is not a feature as JSON: expected value at line 2 column 10");
+        assert_eq!(error, "standard input is not a feature as JSON: line 2, column 10: expected value");
     }
 }

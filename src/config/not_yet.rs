@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use anyhow::Result;
 
 /// Settings, and the values this version can honour.
-const HONOURED: [(&str, &[&str]); 12] = [
+const HONOURED: [(&str, &[&str]); 13] = [
     ("agent.driver", &["api"]),
     ("agent.small_model", &[""]),
     ("provider.tools", &["typed"]),
@@ -16,6 +16,7 @@ const HONOURED: [(&str, &[&str]); 12] = [
     ("sandbox.mode", &["auto", "off"]),
     ("sandbox.network", &["setup"]),
     ("sandbox.read", &["[]"]),
+    ("memory.secrets", &["refuse"]),
     ("memory.expire_unused", &["off", "0"]),
     ("recall.notes", &["5"]),
 ];

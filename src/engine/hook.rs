@@ -165,7 +165,7 @@ fn entry(
             ));
         }
         (None, Some(id)) if tampered => {
-            facts.push(format!("feature: {id}, nothing proven: protected files were changed by shell and put back"))
+            facts.push(format!("feature: {id}, nothing proven: protected files were changed by shell and put back"));
         }
         (None, Some(id)) => facts.push(format!("feature: {id}, check not run")),
         (_, None) => facts.push("initializer".to_owned()),

@@ -144,14 +144,14 @@ impl<'a> Workspace<'a> {
     pub fn committed_checklist(&self) -> Result<(Checklist, bool)> {
         let bytes = self.memory.read(CHECKLIST)?.unwrap_or_default();
         if !bytes.trim_ascii().is_empty() {
-            return Ok((Checklist::read(&bytes).map_err(unreadable)?, false));
+            return Ok((Checklist::read(&bytes).map_err(|problem| unreadable(&problem))?, false));
         }
         let good = |bytes: &[u8]| Checklist::read(bytes).is_ok();
         let Some((commit, bytes)) = self.memory.newest_version(CHECKLIST, &good)? else {
             return Ok((Checklist::empty(), false));
         };
         self.warn(format!("the checklist was empty; taken back from the memory commit {}", &commit[..7]));
-        Ok((Checklist::read(&bytes).map_err(unreadable)?, true))
+        Ok((Checklist::read(&bytes).map_err(|problem| unreadable(&problem))?, true))
     }
 
     /// Commits the checklist, with `others` in the same commit; does nothing when nothing differs.
@@ -218,7 +218,7 @@ impl<'a> Workspace<'a> {
     }
 }
 
-fn unreadable(problem: ParseProblem) -> Failure {
+fn unreadable(problem: &ParseProblem) -> Failure {
     Failure::usage(format!("the checklist `/memories/{CHECKLIST}` cannot be read: {problem}"))
         .hint("nothing was written over it; see its versions with `longhaul log features.json -p`")
 }

@@ -390,7 +390,7 @@ mod tests {
     #[test]
     fn events_and_replies_above_their_limits_are_refused() {
         let large = format!(r#"{{"type":"ping","x":"{}"}}"#, "x".repeat(1900));
-        assert!(matches!(read(&[START, &large, STOP]), Ok(_)));
+        assert!(read(&[START, &large, STOP]).is_ok());
         assert!(matches!(read(&[START, &large, &large, STOP]), Err(Broken::TooLarge(what)) if what.contains("4000")));
         let larger = format!(r#"{{"type":"ping","x":"{}"}}"#, "x".repeat(2000));
         assert!(matches!(read(&[START, &larger, STOP]), Err(Broken::TooLarge(what)) if what.contains("event")));

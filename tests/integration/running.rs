@@ -41,6 +41,23 @@ fn a_failing_check_keeps_the_feature_open_and_a_passing_one_proves_it() {
 }
 
 #[test]
+fn the_record_of_a_session_tells_the_whole_conversation() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+    project.run(["run"]).exits(0);
+
+    let events = project.events(1);
+    let of_type = |name: &str| events.iter().filter(|event| event["type"] == name).collect::<Vec<_>>();
+    let last = project.played().requests().pop().unwrap();
+    let replies: Vec<_> = of_type("replied").iter().map(|event| event["message"]["content"].clone()).collect();
+    assert_eq!(replies[0], last["messages"][1]["content"]);
+    let sent = of_type("sent").iter().map(|event| event["content"].to_string()).collect::<String>();
+    let first = last["messages"][0]["content"][0]["text"].as_str().unwrap();
+    assert!(sent.contains(serde_json::Value::from(first).to_string().trim_matches('"')), "{sent}");
+    assert_eq!(of_type("tool_started").len(), of_type("tool_ended").len());
+    assert_eq!(events.last().unwrap()["type"], "session_ended");
+}
+
+#[test]
 fn proving_changes_one_feature_and_nothing_else() {
     let project = Project::ready().feature("a", "test -f a").feature("b", "test -f b").model([makes("a")]);
     project.run(["run", "--sessions", "1"]).exits(3);

@@ -7,43 +7,43 @@ use serde_json::json;
 use std::time::Duration;
 
 /// Longest time a test waits for an event before it fails.
-pub const PATIENCE: Duration = Duration::from_secs(60);
+pub(crate) const PATIENCE: Duration = Duration::from_secs(60);
 
 /// A running scripted model.
-pub struct Model {
+pub(crate) struct Model {
     server: Server,
 }
 
 impl Model {
     /// Starts a model that plays these sessions in order.
-    pub fn plays(sessions: impl IntoIterator<Item = Value>) -> Self {
+    pub(crate) fn plays(sessions: impl IntoIterator<Item = Value>) -> Self {
         let sessions: Vec<Value> = sessions.into_iter().collect();
         let text = toml::to_string(&toml_of(&json!({ "session": sessions }))).expect("a script is TOML");
         let script = Script::parse(&text, "test script").expect("the test's script is well formed");
         Self { server: Server::start(script).expect("the scripted model starts") }
     }
 
-    pub fn base_url(&self) -> String {
+    pub(crate) fn base_url(&self) -> String {
         self.server.base_url().to_string()
     }
 
     /// Bodies of the requests seen so far.
-    pub fn requests(&self) -> Vec<Value> {
+    pub(crate) fn requests(&self) -> Vec<Value> {
         self.server.requests()
     }
 
     /// What the model found wrong with our requests; nothing, when all is well.
-    pub fn rejected(&self) -> Vec<String> {
+    pub(crate) fn rejected(&self) -> Vec<String> {
         self.server.rejected()
     }
 
     /// Waits until the model holds back the reply that the script marks as silent.
-    pub fn wait_for_silence(&self) {
+    pub(crate) fn wait_for_silence(&self) {
         assert!(self.server.wait_until_held(1, PATIENCE).is_some(), "the model was never asked for the silent reply");
     }
 
     /// Returns the text that the model saw as the result of the last tools of request `number`, counted from 1.
-    pub fn results_in(&self, number: usize) -> String {
+    pub(crate) fn results_in(&self, number: usize) -> String {
         let requests = self.requests();
         let body = &requests[number - 1];
         let last = body["messages"].as_array().and_then(|messages| messages.last()).cloned().unwrap_or_default();
@@ -71,32 +71,33 @@ fn toml_of(value: &Value) -> toml::Value {
 }
 
 /// One session of the script.
-pub fn session(replies: impl IntoIterator<Item = Value>) -> Value {
+pub(crate) fn session(replies: impl IntoIterator<Item = Value>) -> Value {
     json!({ "reply": replies.into_iter().collect::<Vec<_>>() })
 }
 
 /// A reply that calls these tools.
-pub fn reply(tools: impl IntoIterator<Item = Value>) -> Value {
+pub(crate) fn reply(tools: impl IntoIterator<Item = Value>) -> Value {
     json!({ "tools": tools.into_iter().collect::<Vec<_>>() })
 }
 
 /// A reply of text alone, which ends the session.
-pub fn say(text: &str) -> Value {
+pub(crate) fn say(text: &str) -> Value {
     json!({ "text": text })
 }
 
-pub fn call(name: &str, input: Value) -> Value {
+#[expect(clippy::needless_pass_by_value, reason = "callers write the input in place")]
+pub(crate) fn call(name: &str, input: Value) -> Value {
     json!({ "name": name, "input": input })
 }
 
-pub fn bash(command: &str) -> Value {
+pub(crate) fn bash(command: &str) -> Value {
     call("bash", json!({ "command": command }))
 }
 
-pub fn memory(input: Value) -> Value {
+pub(crate) fn memory(input: Value) -> Value {
     call("memory", input)
 }
 
-pub fn hand_over() -> Value {
+pub(crate) fn hand_over() -> Value {
     call("hand_over", json!({ "done": "worked on it", "remaining": "nothing", "next": "the next feature" }))
 }

@@ -12,10 +12,10 @@ use std::process::Command;
 use std::process::Stdio;
 use tempfile::TempDir;
 
-pub const KEY: &str = "canary-key-7f3a9c";
+pub(crate) const KEY: &str = "canary-key-7f3a9c";
 
 /// A git repository, a home folder and an environment that knows nothing of the machine.
-pub struct Project {
+pub(crate) struct Project {
     folder: TempDir,
     model: Option<Model>,
     variables: Vec<(String, String)>,
@@ -23,7 +23,7 @@ pub struct Project {
 
 impl Project {
     /// Makes a repository without commits.
-    pub fn unborn() -> Self {
+    pub(crate) fn unborn() -> Self {
         let folder = tempfile::tempdir().expect("a temporary folder");
         let project = Self { folder, model: None, variables: Vec::new() };
         for dir in [project.root(), project.home()] {
@@ -34,7 +34,7 @@ impl Project {
     }
 
     /// Makes a repository with one commit.
-    pub fn new() -> Self {
+    pub(crate) fn new() -> Self {
         let project = Self::unborn();
         project.write("README", "a project\n");
         project.git(["add", "-A"]);
@@ -43,68 +43,68 @@ impl Project {
     }
 
     /// Makes a repository with a seeded memory.
-    pub fn ready() -> Self {
+    pub(crate) fn ready() -> Self {
         let project = Self::new();
         project.run(["init"]).exits(0);
         project
     }
 
     /// Adds a feature whose check is this shell text.
-    pub fn feature(self, id: &str, check: &str) -> Self {
+    pub(crate) fn feature(self, id: &str, check: &str) -> Self {
         self.run(["feature", "add", "--id", id, "--title", id, "--check", check]).exits(0);
         self
     }
 
     /// Lets a scripted model answer from now on.
-    pub fn model(mut self, sessions: impl IntoIterator<Item = Value>) -> Self {
+    pub(crate) fn model(mut self, sessions: impl IntoIterator<Item = Value>) -> Self {
         self.model = Some(Model::plays(sessions));
         self
     }
 
     /// Sets a variable for every later command.
-    pub fn variable(mut self, name: &str, value: &str) -> Self {
+    pub(crate) fn variable(mut self, name: &str, value: &str) -> Self {
         self.variables.push((name.to_owned(), value.to_owned()));
         self
     }
 
     #[track_caller]
-    pub fn played(&self) -> &Model {
+    pub(crate) fn played(&self) -> &Model {
         self.model.as_ref().expect("a model was started")
     }
 
-    pub fn root(&self) -> PathBuf {
+    pub(crate) fn root(&self) -> PathBuf {
         self.folder.path().join("project")
     }
 
-    pub fn home(&self) -> PathBuf {
+    pub(crate) fn home(&self) -> PathBuf {
         self.folder.path().join("home")
     }
 
-    pub fn state(&self) -> PathBuf {
+    pub(crate) fn state(&self) -> PathBuf {
         self.root().join(".git/longhaul")
     }
 
-    pub fn view(&self) -> PathBuf {
+    pub(crate) fn view(&self) -> PathBuf {
         self.root().join(".longhaul/memory")
     }
 
-    pub fn write(&self, path: &str, text: &str) {
+    pub(crate) fn write(&self, path: &str, text: &str) {
         let path = self.root().join(path);
         fs::create_dir_all(path.parent().expect("a parent")).expect("a folder");
         fs::write(path, text).expect("a file");
     }
 
-    pub fn read(&self, path: &str) -> String {
+    pub(crate) fn read(&self, path: &str) -> String {
         fs::read_to_string(self.root().join(path)).unwrap_or_else(|error| panic!("could not read {path}: {error}"))
     }
 
     /// Runs `longhaul` and waits for it.
-    pub fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Run {
+    pub(crate) fn run<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Run {
         self.run_with(args, "")
     }
 
     /// Runs `longhaul` with this text on its standard input.
-    pub fn run_with<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>, stdin: &str) -> Run {
+    pub(crate) fn run_with<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>, stdin: &str) -> Run {
         let mut command = self.command(args);
         let context = format!("{command:?}\nfiles: {:?}", names(&self.root()));
         command.stdin(Stdio::piped());
@@ -118,7 +118,7 @@ impl Project {
     }
 
     /// Starts `longhaul` and leaves it running.
-    pub fn start<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Child {
+    pub(crate) fn start<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Child {
         self.command(args).stdin(Stdio::null()).spawn().expect("longhaul starts")
     }
 
@@ -150,7 +150,7 @@ impl Project {
 
     /// Runs git in the project and returns what it printed, trimmed.
     #[track_caller]
-    pub fn git<const N: usize>(&self, args: [&str; N]) -> String {
+    pub(crate) fn git<const N: usize>(&self, args: [&str; N]) -> String {
         let mut command = Command::new("git");
         command.args(args).current_dir(self.root()).env_clear().envs(self.environment());
         let output = command.output().expect("git runs");
@@ -161,7 +161,7 @@ impl Project {
 
     /// Runs git on the memory repository.
     #[track_caller]
-    pub fn memory_git<const N: usize>(&self, args: [&str; N]) -> String {
+    pub(crate) fn memory_git<const N: usize>(&self, args: [&str; N]) -> String {
         let repository = format!("--git-dir={}", self.state().join("memory.git").display());
         let mut command = Command::new("git");
         command.arg(repository).args(args).current_dir(self.root()).env_clear().envs(self.environment());
@@ -172,18 +172,18 @@ impl Project {
     }
 
     /// Subjects of the memory's commits, newest first.
-    pub fn memory_log(&self) -> Vec<String> {
+    pub(crate) fn memory_log(&self) -> Vec<String> {
         self.memory_git(["log", "--format=%s"]).lines().map(str::to_owned).collect()
     }
 
     /// The committed checklist.
-    pub fn checklist(&self) -> Value {
+    pub(crate) fn checklist(&self) -> Value {
         serde_json::from_str(&self.memory_git(["show", "HEAD:features.json"])).expect("the checklist is JSON")
     }
 
     /// One feature of the committed checklist.
     #[track_caller]
-    pub fn stored(&self, id: &str) -> Value {
+    pub(crate) fn stored(&self, id: &str) -> Value {
         let checklist = self.checklist();
         let features = checklist["features"].as_array().cloned().unwrap_or_default();
         features
@@ -194,7 +194,7 @@ impl Project {
 
     /// The state that `status` shows for a feature.
     #[track_caller]
-    pub fn status(&self, id: &str) -> String {
+    pub(crate) fn status(&self, id: &str) -> String {
         let run = self.run(["status", "--json"]);
         run.exits(0);
         let report: Value =
@@ -207,7 +207,7 @@ impl Project {
     }
 
     /// The events of a session, in order.
-    pub fn events(&self, session: u32) -> Vec<Value> {
+    pub(crate) fn events(&self, session: u32) -> Vec<Value> {
         let path = self.state().join(format!("sessions/{session:04}/events.jsonl"));
         let text =
             fs::read_to_string(&path).unwrap_or_else(|error| panic!("could not read {}: {error}", path.display()));
