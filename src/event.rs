@@ -38,7 +38,7 @@ pub enum Event {
     Warning { text: String },
     /// A step of the session-end hook is complete.
     HookStep { step: String },
-    /// The session ended; `reason` is one sentence.
+    /// The session ended; `reason` is one sentence, `outcome` what its check found, empty when none was run.
     SessionEnded { session: u32, reason: String, outcome: String },
     /// The run ended with this exit code.
     RunEnded { code: u8, reason: String },

@@ -56,7 +56,7 @@ pub struct Baseline {
 pub enum State {
     Open,
     Blocked,
-    /// A feature it depends on is not done.
+    /// For a feature it depends on, or for a person.
     Waiting,
     AlreadyGreen,
     Proven,
@@ -168,7 +168,7 @@ impl Feature {
             () if self.blocked.is_some() => State::Blocked,
             () if self.regressed.is_some() => State::Regressed,
             () if self.check.is_none() => State::NoCheck,
-            () if waits => State::Waiting,
+            () if waits || self.needs_person() => State::Waiting,
             () if self.is_already_green() => State::AlreadyGreen,
             () => State::Open,
         }
@@ -177,6 +177,11 @@ impl Feature {
     /// Tells whether it passes or a person vouched for it.
     pub fn is_done(&self) -> bool {
         self.passes || self.accepted.is_some()
+    }
+
+    /// Tells whether only a person can check it.
+    pub fn needs_person(&self) -> bool {
+        self.check.as_ref().is_some_and(|check| check.kind == crate::gate::Kind::Manual)
     }
 
     fn holds_on(&self, tree: &str) -> bool {

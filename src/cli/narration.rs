@@ -36,7 +36,10 @@ impl Narration {
             }
             Event::ToolStarted { name, input, .. } => {
                 let line = Line::plain("  ").add(Tone::Strong, name);
-                vec![line.add(Tone::Plain, &format!(": {}", summary(input)))]
+                vec![match summary(input) {
+                    said if said.is_empty() => line,
+                    said => line.add(Tone::Plain, &format!(": {said}")),
+                }]
             }
             Event::ToolEnded { is_error: true, content, .. } => {
                 vec![
@@ -85,7 +88,8 @@ impl Narration {
     fn session_ended(&mut self, session: u32, reason: &str, outcome: &str) -> Vec<Line> {
         (self.session, self.feature) = (None, None);
         let head = Line::new(Tone::Strong, &format!("session {session} ended"));
-        let mut lines = vec![head.add(Tone::Plain, &format!(": {reason} ({outcome})"))];
+        let found = if outcome.is_empty() { String::new() } else { format!(" (check {outcome})") };
+        let mut lines = vec![head.add(Tone::Plain, &format!(": {reason}{found}"))];
         // Without a terminal there is no status line; here is where its figures are told.
         lines.extend(self.spent.as_ref().map(|spent| Line::new(Tone::Dim, &format!("spent so far: {spent}"))));
         lines
@@ -137,8 +141,19 @@ fn summary(input: &Value) -> String {
     const TELLING: [&str; 10] =
         ["command", "path", "old_path", "new_path", "feature", "id", "action", "done", "name", "restart"];
     let parts: Vec<String> = TELLING.iter().filter_map(|key| input.get(*key)).filter_map(short).collect();
-    let text = if parts.is_empty() { input.to_string() } else { parts.join(" ") };
+    let text = match (parts.is_empty(), input) {
+        (false, _) => parts.join(" "),
+        (true, Value::Object(fields)) if fields.is_empty() => String::new(),
+        (true, _) => ids(&input["features"]).unwrap_or_else(|| input.to_string()),
+    };
     cut(text.trim(), SUMMARY)
+}
+
+/// Names the features of a list by id, or by title where they have none yet.
+fn ids(features: &Value) -> Option<String> {
+    let name = |feature: &Value| feature["id"].as_str().or(feature["title"].as_str()).map(str::to_owned);
+    let names: Vec<String> = features.as_array()?.iter().filter_map(name).collect();
+    Some(format!("{} features: {}", names.len(), names.join(", "))).filter(|_| !names.is_empty())
 }
 
 fn short(value: &Value) -> Option<String> {
@@ -217,6 +232,8 @@ mod tests {
             ended(true),
             ended(false),
             replied(2, ""),
+            tool("check", json!({})),
+            tool("add_features", json!({"features": [{"id": "a"}, {"title": "B"}]})),
             tool("memory", json!({"command": "create", "path": "/memories/notes/a.md", "file_text": "secret\nlong"})),
             Event::Retrying { reason: "overloaded".into(), wait: 1.26 },
             commit("memory"),
@@ -225,7 +242,7 @@ mod tests {
             check("passed", false),
             check("passed", true),
             Event::Spent { tokens: 12345, cost: None, nearest: "turns, 2 of 200".into() },
-            Event::SessionEnded { session: 3, reason: "the agent handed over".into(), outcome: "proven".into() },
+            Event::SessionEnded { session: 3, reason: "the agent handed over".into(), outcome: "passed".into() },
         ]);
         assert_eq!(
             story,
@@ -235,6 +252,8 @@ mod tests {
                 "  bash: ls ⏎ cat x",
                 "    error: exit 1",
                 "turn 2",
+                "  check",
+                "  add_features: 2 features: a, B",
                 "  memory: create /memories/notes/a.md",
                 "waiting 1.3 s, then asking again: overloaded",
                 "commit 01234567: wip(session 3)",
@@ -243,7 +262,7 @@ mod tests {
                 "  | two",
                 "check login: passed in 0.3 s",
                 "check login: passed in 0.3 s, proven",
-                "session 3 ended: the agent handed over (proven)",
+                "session 3 ended: the agent handed over (check passed)",
                 "spent so far: 12k tokens · cost unknown · nearest limit: turns, 2 of 200",
             ]
         );

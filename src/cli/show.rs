@@ -224,13 +224,13 @@ tries          2
             json!({"type": "session_started", "at": "…", "session": 2, "kind": "initializer", "feature": null, "title": null, "model": "m"}),
             json!({"type": "tool_started", "turn": 1, "id": "t", "name": "bash", "input": {"command": "ls"}}),
             json!({"type": "teleported", "to": "mars"}),
-            json!({"type": "session_ended", "session": 2, "reason": "handed over", "outcome": "done"}),
+            json!({"type": "session_ended", "session": 2, "reason": "handed over", "outcome": "passed"}),
         ];
         let expected = "\
 session 2 · initializer · m
   bash: ls
 (\"teleported\" is not known to this version)
-session 2 ended: handed over (done)
+session 2 ended: handed over (check passed)
 ";
         assert_eq!(rendered(&session_lines(&events)), expected);
     }

@@ -49,6 +49,7 @@ pub struct Report {
 pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: bool) -> Result<Report> {
     let mut report = Report { reason: ending.to_string(), ..Report::default() };
     let leftover = save_leftover(ws, session.number, "", &session.keep_out)?;
+    tell_moved_head(ws, session)?;
     step(ws, "leftover changes committed");
     // A person who interrupts wants to stop now: the next run starts with this check.
     if !matches!(ending, Ending::Interrupted) {
@@ -83,6 +84,18 @@ pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, keep_out: &[String
         ws.warn(format!("`{path}` was left out of the commit: {reason}"));
     }
     Ok(leftover)
+}
+
+/// Warns when the session left the branch it began on, and keeps its commits reachable.
+fn tell_moved_head(ws: &Workspace, session: &Session) -> Result<()> {
+    let head = ws.head()?;
+    if head.branch == session.branch {
+        return Ok(());
+    }
+    let name =
+        |branch: &Option<String>| branch.as_ref().map_or("a detached HEAD".to_owned(), |name| format!("`{name}`"));
+    ws.warn(format!("the session began on {} and ended on {}", name(&session.branch), name(&head.branch)));
+    ws.project.keep_base(&head.commit)
 }
 
 /// Runs the session's check. A session that changed protected files by hand proves nothing, whatever the check says.

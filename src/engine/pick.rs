@@ -44,6 +44,9 @@ fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String
         State::AlreadyGreen => {
             Some(format!("{id} is already green: its check passed before any work; `longhaul accept {id}` takes it"))
         }
+        State::Waiting if feature.needs_person() => {
+            Some(format!("{id} waits for a person to look; `longhaul accept {id}` vouches for it"))
+        }
         State::Waiting => Some(format!("{id} waits for {}", feature.depends_on.join(", "))),
         State::NoCheck => Some(format!("{id} has no check; `longhaul feature remove {id}` and add it again with one")),
     }

@@ -10,6 +10,9 @@ use crate::transcript;
 use crate::transcript::Transcript;
 use anyhow::Result;
 
+/// Why a session ended that a kill or a crash cut off.
+const CUT_OFF: &str = "interrupted, longhaul itself was stopped";
+
 /// Finishes the session that a kill or a crash cut off, if there is one, and returns its number.
 ///
 /// Its check is not run here: the feature is looked at before the next session, as any other.
@@ -27,15 +30,11 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
     if let Some(id) = &leftover.commit {
         facts.push(format!("left uncommitted by the session, saved as {}", &id[..7]));
     }
-    facts.push("ended: interrupted, longhaul itself was stopped".to_owned());
+    facts.push(format!("ended: {CUT_OFF}"));
     let entry = Entry { facts, words: String::new() };
     hook::append_progress(ws, number, &entry)?;
     let record = Transcript::open(&dir, number, ws.clock, &ws.settings.secrets)?;
-    record.take(&Event::SessionEnded {
-        session: number,
-        reason: "interrupted: longhaul itself was stopped".to_owned(),
-        outcome: "interrupted".to_owned(),
-    });
+    record.take(&Event::SessionEnded { session: number, reason: CUT_OFF.to_owned(), outcome: String::new() });
     Ok(Some(number))
 }
 
@@ -44,6 +43,6 @@ pub fn newest_interrupted(ws: &Workspace, number: u32) -> Result<Option<String>>
     let before = transcript::sessions(&ws.sessions())?.into_iter().filter(|known| *known < number).max();
     let Some(before) = before else { return Ok(None) };
     let events = transcript::read(&ws.sessions(), before)?;
-    let cut = events.iter().any(|event| event["type"] == "session_ended" && event["outcome"] == "interrupted");
+    let cut = events.iter().any(|event| event["type"] == "session_ended" && event["reason"] == CUT_OFF);
     Ok(cut.then(|| format!("session {before} was interrupted; what it left uncommitted is in the newest `wip` commit")))
 }

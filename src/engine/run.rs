@@ -42,9 +42,9 @@ pub fn run(ws: &mut Workspace) -> Result<String> {
     prepare(ws)?;
     let mut budget = Budget::start(ws.settings.limits, ws.settings.price);
     ws.tell(&Event::RunStarted { limits: vec![budget.describe()] });
-    let mut breaker = Breaker::default();
+    let mut so_far = SoFar::default();
     loop {
-        if let Some(stop) = next(ws, &mut budget, &mut breaker)? {
+        if let Some(stop) = next(ws, &mut budget, &mut so_far)? {
             return match stop {
                 Stop::Done(text) => Ok(text),
                 Stop::For(failure) => Err(failure.into()),
@@ -104,14 +104,15 @@ fn list(paths: &[String]) -> String {
 }
 
 /// Does the next thing: a check, a sweep, a session, or the end.
-fn next(ws: &mut Workspace, budget: &mut Budget, breaker: &mut Breaker) -> Result<Option<Stop>> {
+fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<Option<Stop>> {
     if ws.interrupt.requested() {
         return Ok(Some(Stop::For(interrupted())));
     }
     let checklist = ws.checklist()?;
     let tree = ws.head()?.tree;
-    if initializer_missing(ws, &checklist)? {
-        return initialize(ws, budget, breaker);
+    require_branch(ws)?;
+    if initializer_due(ws, &checklist, so_far)? {
+        return initialize(ws, budget, so_far);
     }
     if checklist.features().is_empty() {
         let failure = Failure::usage("the checklist is empty, so there is nothing to work on")
@@ -126,7 +127,7 @@ fn next(ws: &mut Workspace, budget: &mut Budget, breaker: &mut Breaker) -> Resul
     };
     let id = feature.id.clone();
     if was_judged(ws, feature)? || !green_now(ws, &id)? {
-        return work(ws, budget, breaker, &id);
+        return work(ws, budget, so_far, &id);
     }
     Ok(None)
 }
@@ -139,7 +140,7 @@ pub fn interrupted() -> Failure {
 /// Tells whether an initializer session is due.
 pub fn needs_initializer(ws: &mut Workspace) -> Result<bool> {
     let checklist = ws.checklist()?;
-    initializer_missing(ws, &checklist)
+    initializer_due(ws, &checklist, &SoFar::default())
 }
 
 /// Holds one initializer session and returns what it still has to leave behind.
@@ -147,7 +148,7 @@ pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
     prepare(ws)?;
     let mut budget = Budget::start(ws.settings.limits, ws.settings.price);
     ws.tell(&Event::RunStarted { limits: vec![budget.describe()] });
-    match initialize(ws, &mut budget, &mut Breaker::default())? {
+    match initialize(ws, &mut budget, &mut SoFar::default())? {
         Some(Stop::For(failure)) => Err(failure.into()),
         _ if ws.interrupt.requested() => Err(interrupted().into()),
         _ => session::missing_after_initializer(ws),
@@ -155,17 +156,19 @@ pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
 }
 
 /// Tells whether the checklist has to be written, or finished, by an initializer session first.
-fn initializer_missing(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
+fn initializer_due(ws: &mut Workspace, checklist: &Checklist, so_far: &SoFar) -> Result<bool> {
     let features = checklist.features();
-    let unfinished = |feature: &Feature| {
-        feature.draft || (feature.required && feature.check.is_none() && feature.accepted.is_none())
-    };
-    if features.is_empty() || features.iter().any(unfinished) {
-        return Ok(!features.is_empty() || ws.memory.read(SPEC)?.is_some());
+    if features.is_empty() {
+        return Ok(ws.memory.read(SPEC)?.is_some());
     }
-    let of_initializer =
-        |feature: &Feature| feature.check.as_ref().is_some_and(|check| check.approved_by == "initializer");
-    Ok(features.iter().any(of_initializer) && !session::missing_after_initializer(ws)?.is_empty())
+    if features.iter().any(|feature| feature.draft) {
+        return Ok(true);
+    }
+    let without_check = |feature: &Feature| feature.required && feature.check.is_none() && !feature.is_done();
+    let given = |feature: &Feature| feature.check.as_ref().is_some_and(|check| check.approved_by == "initializer");
+    let unfinished = features.iter().any(without_check)
+        || (features.iter().any(given) && !session::missing_after_initializer(ws)?.is_empty());
+    Ok(unfinished && !so_far.initialized)
 }
 
 /// Tells whether this very check was already run on this very tree; nothing runs twice.
@@ -230,16 +233,17 @@ fn stuck(checklist: &Checklist, tree: &str) -> Stop {
 }
 
 /// Holds an initializer session, or says why it cannot be.
-fn initialize(ws: &mut Workspace, budget: &mut Budget, breaker: &mut Breaker) -> Result<Option<Stop>> {
+fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<Option<Stop>> {
     if let Some(stop) = limit(ws, budget)? {
         return Ok(Some(stop));
     }
     let client = client(ws)?;
     let before = ws.checklist()?.features().len();
     let held = session::hold(ws, &client, budget, None)?;
+    so_far.initialized = true;
     let missing = session::missing_after_initializer(ws)?;
-    breaker.note(missing.is_empty() || ws.checklist()?.features().len() > before, held.tree_changed);
-    if let Some(stop) = stop_for(&held.ending, breaker, ws)? {
+    so_far.note(missing.is_empty() || ws.checklist()?.features().len() > before, held.tree_changed);
+    if let Some(stop) = stop_for(&held.ending, so_far, ws)? {
         return Ok(Some(stop));
     }
     if !missing.is_empty() {
@@ -255,15 +259,15 @@ fn initialize(ws: &mut Workspace, budget: &mut Budget, breaker: &mut Breaker) ->
 }
 
 /// Holds a session on one feature.
-fn work(ws: &mut Workspace, budget: &mut Budget, breaker: &mut Breaker, id: &str) -> Result<Option<Stop>> {
+fn work(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str) -> Result<Option<Stop>> {
     if let Some(stop) = limit(ws, budget)? {
         return Ok(Some(stop));
     }
     let client = client(ws)?;
     let held = session::hold(ws, &client, budget, Some(id))?;
     let proven = held.report.outcome.as_ref().is_some_and(|outcome| outcome.verdict.proves());
-    breaker.note(proven, held.tree_changed);
-    stop_for(&held.ending, breaker, ws)
+    so_far.note(proven, held.tree_changed);
+    stop_for(&held.ending, so_far, ws)
 }
 
 fn limit(ws: &mut Workspace, budget: &Budget) -> Result<Option<Stop>> {
@@ -289,7 +293,7 @@ pub fn missing_key(variable: &str) -> Failure {
 }
 
 /// Says whether this ending stops the run.
-fn stop_for(ending: &Ending, breaker: &Breaker, ws: &Workspace) -> Result<Option<Stop>> {
+fn stop_for(ending: &Ending, so_far: &SoFar, ws: &Workspace) -> Result<Option<Stop>> {
     match ending {
         Ending::Interrupted => return Ok(None),
         Ending::Provider(failure) => {
@@ -308,7 +312,7 @@ fn stop_for(ending: &Ending, breaker: &Breaker, ws: &Workspace) -> Result<Option
         }
         _ => {}
     }
-    let idle = breaker.idle;
+    let idle = so_far.idle;
     Ok((idle >= ws.settings.breaker).then(|| {
         Stop::because(
             Kind::Stuck,
@@ -318,13 +322,16 @@ fn stop_for(ending: &Ending, breaker: &Breaker, ws: &Workspace) -> Result<Option
     }))
 }
 
-/// Counts sessions in a row that neither proved a feature nor changed the tree.
+/// What this run has done so far, as far as it decides what comes next.
 #[derive(Debug, Default)]
-struct Breaker {
+struct SoFar {
+    /// Sessions in a row that neither proved a feature nor changed the tree.
     idle: u32,
+    /// An initializer session was held; what it left open does not hold up the features that can be worked on.
+    initialized: bool,
 }
 
-impl Breaker {
+impl SoFar {
     fn note(&mut self, proven: bool, tree_changed: bool) {
         self.idle = if proven || tree_changed { 0 } else { self.idle + 1 };
     }

@@ -47,6 +47,8 @@ pub struct Session {
     pub feature: Option<String>,
     /// The project's commit when it began.
     pub started_at: String,
+    /// Its branch then.
+    pub branch: Option<String>,
     /// Untracked files that were there before it; they are the user's.
     pub keep_out: Vec<String>,
     pub artifacts: PathBuf,
@@ -126,6 +128,7 @@ fn begin(
         number,
         feature: id.map(str::to_owned),
         started_at: head.commit,
+        branch: head.branch,
         keep_out,
         artifacts,
         turns: 0,
@@ -145,7 +148,7 @@ fn finish(ws: &mut Workspace, client: &Client, budget: &mut Budget, mut session:
     session.usage = budget.usage().since(before.1);
     session.cost = budget.cost().zip(before.2).map(|(now, then)| now - then);
     if ending == Ending::Vanished {
-        end(ws, session.number, &ending.to_string(), "failed");
+        end(ws, session.number, &ending.to_string(), "");
         return Ok(Held { ending, report: Report::default(), tree_changed: false });
     }
     let found = ws.inspect(Some(session.number), &session.artifacts)?;
@@ -156,7 +159,7 @@ fn finish(ws: &mut Workspace, client: &Client, budget: &mut Budget, mut session:
     if session.feature.is_none() && ending != Ending::Interrupted {
         verify::sweep_baselines(ws, session.setting())?;
     }
-    let outcome = report.outcome.as_ref().map_or("none".to_owned(), |outcome| outcome.verdict.finding().to_string());
+    let outcome = report.outcome.as_ref().map_or(String::new(), |outcome| outcome.verdict.finding().to_string());
     end(ws, session.number, &report.reason, &outcome);
     let tree_changed = ws.head()?.tree != tree;
     Ok(Held { ending, report, tree_changed })

@@ -56,7 +56,7 @@ pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: Setting) -> Re
     let feature = find(&checklist, id)?.clone();
     let verdict = judge(ws, &feature, at)?;
     tell(ws, &verdict, verdict.proves() && !feature.is_done());
-    if verdict.finding() == Finding::Interrupted {
+    if says_nothing(&verdict) {
         let state = checklist.state(id, &ws.head()?.tree);
         return Ok(Outcome { id: id.to_owned(), verdict, state });
     }
@@ -74,30 +74,53 @@ pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: Setting) -> Re
 pub fn prove_if_green(ws: &mut Workspace, id: &str, at: Setting) -> Result<bool> {
     let mut checklist = ws.checklist()?;
     let verdict = judge(ws, find(&checklist, id)?, at)?;
-    tell(ws, &verdict, verdict.proves());
     if !verdict.proves() {
+        // That it fails before the work is what one expects; its output would only be noise.
+        ws.notice(format!("check {id}: {} before the session", verdict.finding()));
         return Ok(false);
     }
+    tell(ws, &verdict, true);
     checklist.prove(id, &verdict)?;
     let origin = ws.origin(at.session, Some(id));
     ws.save(&checklist, &format!("gate: prove {id}"), vec![], &origin)?;
     Ok(true)
 }
 
-/// Runs the check of one feature; decides and commits nothing.
+/// Runs the check of one feature; decides nothing.
 pub fn judge(ws: &Workspace, feature: &Feature, at: Setting) -> Result<Verdict> {
     let Some(check) = &feature.check else {
         return Err(Failure::usage(format!("the feature `{}` has no check", feature.id))
             .hint(format!("run `longhaul feature remove {}` and add it again with --check", feature.id))
             .into());
     };
-    ws.gate(at.session, at.outputs)?.judge(&feature.id, check, red(feature).as_ref(), &|id| ws.pinned(id))
+    let verdict =
+        ws.gate(at.session, at.outputs)?.judge(&feature.id, check, red(feature).as_ref(), &|id| ws.pinned(id))?;
+    keep_moved(ws, &verdict)?;
+    Ok(verdict)
+}
+
+/// Tells whether a verdict is about the circumstances only, so that nothing follows from it for the feature.
+fn says_nothing(verdict: &Verdict) -> bool {
+    matches!(verdict.finding(), Finding::Interrupted | Finding::NotCommitted)
 }
 
 /// Hands the recorded non-pass of a feature to the gate.
 fn red(feature: &Feature) -> Option<Red> {
     let baseline = feature.red()?;
     Some(Red { commit: baseline.commit.clone(), verdict: baseline.verdict.clone(), check: baseline.check.clone() })
+}
+
+/// Commits what a check changed in tracked files, so that the next one meets a clean tree and nothing is thrown away.
+fn keep_moved(ws: &Workspace, verdict: &Verdict) -> Result<()> {
+    if verdict.finding() != Finding::TreeMoved {
+        return Ok(());
+    }
+    let subject = format!("wip(changed by the check of {})", verdict.feature());
+    let untracked = ws.project.changes()?.untracked;
+    if let Some(id) = ws.project.commit_leftover(&subject, &untracked)?.commit {
+        ws.tell(&Event::Committed { place: "project".to_owned(), id, subject });
+    }
+    Ok(())
 }
 
 /// Puts a verdict into the checklist and returns the subject of its commit.
@@ -174,9 +197,14 @@ pub fn sweep_baselines(ws: &mut Workspace, at: Setting) -> Result<()> {
     for id in &ids {
         let verdict = judge(ws, find(&checklist, id)?, at)?;
         tell(ws, &verdict, false);
-        match verdict.finding() {
-            Finding::Interrupted => break,
-            _ => checklist.set_baseline(id, &verdict)?,
+        if says_nothing(&verdict) {
+            break;
+        }
+        if verdict.finding().is_red() || verdict.finding().is_green() {
+            checklist.set_baseline(id, &verdict)?;
+        } else {
+            // Without a baseline nothing could ever prove it: a person has to look before a session is spent.
+            checklist.block(id, &format!("its check has no baseline: {}", verdict.trial().sentence()))?;
         }
         if verdict.finding().is_red() {
             ws.project.keep_base(verdict.commit())?;
@@ -208,8 +236,11 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
     let swept = ws.gate(at.session, at.outputs)?.sweep(gate::order(due, touched), limit, &|id| ws.pinned(id), told)?;
     let mut found = Swept { left: swept.left, ..Swept::default() };
     for verdict in &swept.verdicts {
+        keep_moved(ws, verdict)?;
         let id = verdict.feature().to_owned();
-        if verdict.finding().is_green() {
+        if says_nothing(verdict) {
+            found.left.push(id);
+        } else if verdict.finding().is_green() {
             checklist.rechecked(&id, verdict)?;
             found.passed.push(id);
         } else {
@@ -217,7 +248,11 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
             found.regressed.push(id);
         }
     }
-    let origin = ws.origin(at.session, None);
+    let of_one = match found.regressed.as_slice() {
+        [id] => Some(id.as_str()),
+        _ => None,
+    };
+    let origin = ws.origin(at.session, of_one);
     ws.save(&checklist, &subject_of(&found), vec![], &origin)?;
     Ok(found)
 }

@@ -379,3 +379,99 @@ fn a_changed_test_file_is_refused_until_a_person_accepts_it() {
     project.run(["accept", "a"]).exits(0).shows("check");
     assert_eq!(project.status("a"), "already green");
 }
+
+#[test]
+fn a_check_for_a_person_waits_and_costs_no_session() {
+    let project = Project::ready().model([]);
+    let manual = json!({ "id": "looks", "title": "looks good", "check": { "run": "", "kind": "manual" } });
+    project.run_with(["feature", "add", "-"], &manual.to_string()).exits(0);
+
+    project.run(["run"]).exits(4).tells("longhaul accept looks");
+    assert_eq!(project.status("looks"), "waiting");
+
+    project.run(["accept", "looks"]).exits(0);
+    project.run(["run"]).exits(0);
+    assert!(project.played().requests().is_empty());
+}
+
+#[test]
+fn a_feature_without_a_check_gets_one_initializer_session_and_does_not_hold_up_the_others() {
+    let project = Project::new();
+    project.write("../list.json", r#"[{ "description": "It is fast" }]"#);
+    project.run(["init", "--from", "../list.json"]).exits(0);
+    let gives_up = session([reply([hand_over()]), reply([hand_over()])]);
+    let project = project.feature("a", "test -f a").model([gives_up, makes("a")]);
+
+    project.run(["run"]).exits(4).tells("has no check");
+
+    assert_eq!(project.status("a"), "proven");
+    assert_eq!(project.events(1)[0]["kind"], "initializer");
+}
+
+#[test]
+fn an_initializer_can_give_a_check_to_a_feature_that_has_none() {
+    let project = Project::new();
+    project.write("../list.json", r#"[{ "id": "fast", "description": "It is fast" }]"#);
+    project.run(["init", "--from", "../list.json"]).exits(0);
+    let gives = session([
+        reply([call("add_check_file", json!({ "name": "fast.sh", "text": "test -f fast\n" }))]),
+        reply([call("set_check", json!({ "id": "fast", "check": "sh \"$LONGHAUL_CHECKS/fast.sh\"" }))]),
+        reply([
+            bash("echo true > init.sh"),
+            call("set_init", json!({ "path": "init.sh", "starts": "nothing", "ready": "it exits" })),
+        ]),
+        reply([hand_over()]),
+    ]);
+    let project = project.model([gives, makes("fast")]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.status("fast"), "proven");
+    let pins = project.stored("fast")["check"]["pins"].clone();
+    assert!(pins["checks/fast.sh"].is_string(), "{pins}");
+}
+
+#[test]
+fn a_check_whose_files_changed_before_it_ever_ran_waits_for_a_person() {
+    let project = Project::unborn();
+    project.run(["init"]).exits(0);
+    project.write("tests/a.sh", "test -f a\n");
+    let project = project.feature("a", "sh tests/a.sh").model([makes("a")]);
+    project.write("tests/a.sh", "test -f a && true\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "changed"]);
+
+    project.run(["run"]).exits(4).tells("a is blocked").tells("longhaul accept a");
+    assert!(project.played().requests().is_empty());
+
+    project.run(["accept", "a"]).exits(0);
+    project.run(["run"]).exits(0);
+    assert_eq!(project.status("a"), "proven");
+}
+
+#[test]
+fn a_check_that_changes_tracked_files_proves_nothing_and_its_changes_are_kept() {
+    let check = "test -f a && echo touched >> README";
+    let project = Project::ready().feature("a", check).model([makes("a")]);
+
+    project.run(["run", "--sessions", "1"]).exits(3);
+
+    let log = project.memory_log();
+    assert!(log.contains(&"gate: a not proven: tree moved".to_owned()), "{log:?}");
+    assert_eq!(
+        project.git(["log", "-2", "--format=%s"]),
+        "wip(changed by the check of a)\nwip(changed by the check of a)"
+    );
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_session_that_leaves_its_branch_is_told_and_its_commits_are_kept() {
+    let strays = bash("git checkout -q --detach && touch a && git add a && git commit -qm stray");
+    let project = Project::ready().feature("a", "test -f b").model([session([reply([strays]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(2).tells("began on `main` and ended on a detached HEAD").tells("git switch -c");
+
+    let stray = project.git(["rev-parse", "HEAD"]);
+    assert!(project.git(["for-each-ref", "refs/longhaul/base", "--format=%(objectname)"]).contains(&stray));
+}
