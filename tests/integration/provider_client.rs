@@ -170,10 +170,26 @@ fn a_silence_that_ends_in_time_is_no_fault() {
         r#"
         [[session]]
         reply = [{ text = "after a while", silence = "100ms" }]
+        [[session]]
+        reply = [{ text = "in the next session" }]
         "#,
     );
     assert_eq!(send(settings(server.base_url())).0.unwrap().text(), "after a while");
     assert_eq!(server.wait_until_held(1, LONG), Some(1));
+    assert_eq!(send(settings(server.base_url())).0.unwrap().text(), "in the next session");
+}
+
+/// Runs one of the tests here again, with a proxy set that nobody answers at.
+#[test]
+fn a_loopback_address_is_never_reached_through_a_proxy() {
+    let test = "provider_client::a_whole_message_without_a_stream_is_taken";
+    let mut again = std::process::Command::new(std::env::current_exe().unwrap());
+    for variable in ["http_proxy", "HTTP_PROXY", "all_proxy", "ALL_PROXY"] {
+        again.env(variable, "http://127.0.0.1:1");
+    }
+    let output = again.args(["--exact", test]).output().unwrap();
+    let text = String::from_utf8_lossy(&output.stdout);
+    assert!(output.status.success() && text.contains("1 passed"), "{text}");
 }
 
 #[test]
