@@ -20,6 +20,7 @@ use crate::process;
 use crate::process::Command;
 use crate::process::Exit;
 use crate::project::Leftover;
+use crate::project::Marks;
 use anyhow::Context;
 use anyhow::Result;
 use serde_json::Value;
@@ -48,7 +49,7 @@ pub struct Report {
 /// Runs every step for a session that has just ended.
 pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: bool) -> Result<Report> {
     let mut report = Report { reason: ending.to_string(), ..Report::default() };
-    let leftover = save_leftover(ws, session.number, "", &session.keep_out)?;
+    let leftover = save_leftover(ws, session.number, "", &session.untracked)?;
     tell_moved_head(ws, session)?;
     step(ws, "leftover changes committed");
     // A person who interrupts wants to stop now: the next run starts with this check.
@@ -74,9 +75,9 @@ fn step(ws: &Workspace, name: &str) {
 }
 
 /// Commits what lies uncommitted in the project as `wip(session N)`; `mark` says more, such as `, interrupted`.
-pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, keep_out: &[String]) -> Result<Leftover> {
+pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) -> Result<Leftover> {
     let subject = format!("wip(session {number}{mark})");
-    let leftover = ws.project.commit_leftover(&subject, keep_out)?;
+    let leftover = ws.project.commit_leftover(&subject, before)?;
     if let Some(id) = &leftover.commit {
         ws.tell(&Event::Committed { place: "project".to_owned(), id: id.clone(), subject });
     }
@@ -159,7 +160,7 @@ fn block_if_tried_enough(ws: &mut Workspace, session: &Session, id: &str) -> Res
 
 /// Gathers the facts of the session, and after them the agent's own words.
 fn entry(
-    ws: &Workspace,
+    ws: &mut Workspace,
     session: &Session,
     ending: &Ending,
     tampered: bool,
@@ -181,7 +182,7 @@ fn entry(
             facts.push(format!("feature: {id}, nothing proven: protected files were changed by shell and put back"));
         }
         (None, Some(id)) => facts.push(format!("feature: {id}, check not run")),
-        (_, None) => facts.push("initializer".to_owned()),
+        (_, None) => facts.push(initializer_fact(ws)?),
     }
     for id in &report.swept.regressed {
         facts.push(format!("regressed: {id}"));
@@ -200,6 +201,14 @@ fn entry(
     facts.push(session.cost_line());
     facts.push(format!("ended: {ending}"));
     Ok(Entry { facts, words: words(ending) })
+}
+
+/// Says what an initializer has made so far.
+fn initializer_fact(ws: &mut Workspace) -> Result<String> {
+    let checklist = ws.checklist()?;
+    let with_check = checklist.features().iter().filter(|feature| feature.check.is_some()).count();
+    let script = ws.init_script()?.map_or_else(|| "no init script".to_owned(), |path| format!("init script {path}"));
+    Ok(format!("initializer: {} features, {with_check} with a check, {script}", checklist.features().len()))
 }
 
 /// Joins what the agent said when it handed over; claims, and shown as such.

@@ -62,7 +62,7 @@ pub fn work(
         init: text(ws, INIT)?,
         init_result,
         commits: ws.project.last_commits(COMMITS)?,
-        untracked: session.keep_out.clone(),
+        untracked: session.untracked.keys().cloned().collect(),
     }
     .render()
 }

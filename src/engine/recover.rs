@@ -20,8 +20,8 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
     let dir = ws.sessions();
     let Some(number) = transcript::unfinished(&dir)? else { return Ok(None) };
     ws.warn(format!("session {number} was interrupted; its memory and its project changes are kept"));
-    let keep_out = session::read_keep_out(&dir, number);
-    let leftover = hook::save_leftover(ws, number, ", interrupted", &keep_out)?;
+    let untracked = session::read_untracked(&dir, number);
+    let leftover = hook::save_leftover(ws, number, ", interrupted", &untracked)?;
     let feature = session::feature_of(&dir, number);
     let mut facts = vec![match &feature {
         Some(id) => format!("feature: {id}, check not run"),

@@ -20,6 +20,7 @@ use crate::event::Event;
 use crate::gate::Gate;
 use crate::message::Usage;
 use crate::process::Exit;
+use crate::project::Marks;
 use crate::prompts;
 use crate::provider::Client;
 use crate::sandbox::Plain;
@@ -37,7 +38,7 @@ use std::path::PathBuf;
 use std::time::Instant;
 
 /// The file in a session's folder that names what was untracked when it began.
-const KEEP_OUT: &str = "untracked.json";
+const UNTRACKED: &str = "untracked.json";
 
 /// What is known of a session from its start on.
 #[derive(Clone, Debug)]
@@ -49,8 +50,8 @@ pub struct Session {
     pub started_at: String,
     /// Its branch then.
     pub branch: Option<String>,
-    /// Untracked files that were there before it; they are the user's.
-    pub keep_out: Vec<String>,
+    /// Untracked files that were there before it; those it leaves alone are the user's.
+    pub untracked: Marks,
     pub artifacts: PathBuf,
     turns: u32,
     usage: Usage,
@@ -112,9 +113,9 @@ fn begin(
 ) -> Result<Session> {
     budget.begin_session();
     let head = ws.head()?;
-    let keep_out = ws.project.changes()?.untracked;
-    let path = folder.join(KEEP_OUT);
-    fs::write(&path, serde_json::to_vec(&keep_out)?)
+    let untracked = ws.project.untracked_marks()?;
+    let path = folder.join(UNTRACKED);
+    fs::write(&path, serde_json::to_vec(&untracked)?)
         .with_context(|| format!("could not write `{}`", path.display()))?;
     let title = id.map(|id| ws.checklist().and_then(|list| Ok(verify::find(&list, id)?.title.clone()))).transpose()?;
     ws.tell(&Event::SessionStarted {
@@ -129,7 +130,7 @@ fn begin(
         feature: id.map(str::to_owned),
         started_at: head.commit,
         branch: head.branch,
-        keep_out,
+        untracked,
         artifacts,
         turns: 0,
         usage: Usage::default(),
@@ -272,8 +273,8 @@ pub fn missing_after_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
 }
 
 /// Reads which untracked files lay in the project before the session.
-pub fn read_keep_out(sessions: &Path, number: u32) -> Vec<String> {
-    let path = transcript::folder(sessions, number).join(KEEP_OUT);
+pub fn read_untracked(sessions: &Path, number: u32) -> Marks {
+    let path = transcript::folder(sessions, number).join(UNTRACKED);
     fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
 }
 

@@ -116,8 +116,7 @@ fn keep_moved(ws: &Workspace, verdict: &Verdict) -> Result<()> {
         return Ok(());
     }
     let subject = format!("wip(changed by the check of {})", verdict.feature());
-    let untracked = ws.project.changes()?.untracked;
-    if let Some(id) = ws.project.commit_leftover(&subject, &untracked)?.commit {
+    if let Some(id) = ws.project.commit_leftover(&subject, &ws.project.untracked_marks()?)?.commit {
         ws.tell(&Event::Committed { place: "project".to_owned(), id, subject });
     }
     Ok(())

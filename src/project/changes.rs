@@ -2,6 +2,12 @@
 
 use super::Project;
 use anyhow::Result;
+use std::collections::BTreeMap;
+use std::os::unix::fs::MetadataExt;
+use std::path::Path;
+
+/// Untracked files, each with a mark that changes when the file does.
+pub type Marks = BTreeMap<String, String>;
 
 /// Paths that differ from HEAD, relative to the root, in git's order. Ignored files are not among them.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -27,6 +33,26 @@ impl Project {
         )?;
         Ok(parse(&listing))
     }
+}
+
+impl Project {
+    /// Marks the files that git does not track now, so that it can be told later which of them were left alone.
+    pub fn untracked_marks(&self) -> Result<Marks> {
+        Ok(self.changes()?.untracked.into_iter().map(|path| (path.clone(), mark(&self.root.join(path)))).collect())
+    }
+
+    /// Tells whether an untracked file is as it was when it was marked.
+    pub(super) fn is_untouched(&self, path: &str, marks: &Marks) -> bool {
+        marks.get(path).is_some_and(|known| *known == mark(&self.root.join(path)))
+    }
+}
+
+/// Size and time of change tell an edit without reading what may be gigabytes.
+fn mark(path: &Path) -> String {
+    path.symlink_metadata().map_or_else(
+        |_| String::new(),
+        |found| format!("{} {} {}.{:09}", found.ino(), found.size(), found.mtime(), found.mtime_nsec()),
+    )
 }
 
 /// Reads `XY path NUL …`; `??` is an untracked path.

@@ -1,6 +1,7 @@
 //! The commits longhaul makes in the user's repository.
 
 use super::Changes;
+use super::Marks;
 use super::Project;
 use anyhow::Context;
 use anyhow::Result;
@@ -20,14 +21,14 @@ pub struct Leftover {
 }
 
 impl Project {
-    /// Commits what a session left uncommitted, except the untracked files named in `keep_out`, secrets and large files.
+    /// Commits what a session left uncommitted, except untracked files that are as `before` says, secrets and large files.
     ///
     /// A merge or a rebase that the session left open is committed as it lies: nothing is thrown away.
-    pub fn commit_leftover(&self, message: &str, keep_out: &[String]) -> Result<Leftover> {
+    pub fn commit_leftover(&self, message: &str, before: &Marks) -> Result<Leftover> {
         let Changes { tracked, untracked } = self.changes()?;
         let mut leftover = Leftover::default();
         let mut take = tracked;
-        for path in untracked.into_iter().filter(|path| !keep_out.contains(path)) {
+        for path in untracked.into_iter().filter(|path| !self.is_untouched(path, before)) {
             match self.reason_to_leave_out(&path) {
                 Some(reason) => leftover.left_out.push((path, reason)),
                 None => take.push(path),

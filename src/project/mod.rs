@@ -17,6 +17,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 pub use changes::Changes;
+pub use changes::Marks;
 pub use commit::Leftover;
 
 /// The commit that HEAD names.

@@ -252,6 +252,19 @@ fn a_dirty_tree_is_refused_and_untracked_files_are_not() {
 }
 
 #[test]
+fn an_untracked_file_that_the_session_changed_is_part_of_its_work() {
+    let edits = session([reply([bash("echo more >> draft.sh; touch a")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([edits]);
+    project.write("draft.sh", "echo\n");
+    project.write("notes.txt", "mine\n");
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.git(["show", "--name-only", "--format=%s"]), "wip(session 1)\n\na\ndraft.sh");
+    assert_eq!(project.git(["status", "--porcelain"]), "?? notes.txt");
+}
+
+#[test]
 fn a_detached_head_is_refused_with_the_way_out() {
     let project = Project::ready().feature("a", "test -f a").model([]);
     project.git(["checkout", "-q", "--detach"]);
