@@ -5,17 +5,13 @@ use crate::support::bash;
 use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::session;
+use crate::support::signal;
 use serde_json::json;
 use std::fs;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
 use std::process::Child;
-
-fn signal(child: &Child, name: &str) {
-    let sent = std::process::Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
-}
 
 /// Reads a child's standard error until a line holds this text.
 fn wait_for(child: &mut Child, text: &str) {

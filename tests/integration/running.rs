@@ -9,16 +9,11 @@ use crate::support::memory;
 use crate::support::reply;
 use crate::support::say;
 use crate::support::session;
+use crate::support::signal;
 use serde_json::json;
-use std::process::Child;
 
 fn makes(name: &str) -> serde_json::Value {
     session([reply([bash(&format!("touch {name}"))]), reply([hand_over()])])
-}
-
-fn signal(child: &Child, name: &str) {
-    let sent = std::process::Command::new("kill").args(["-s", name, &child.id().to_string()]).status().unwrap();
-    assert!(sent.success());
 }
 
 #[test]

@@ -1,9 +1,11 @@
 //! What the tests share: a project in a temporary folder, a scripted model, and the real binary.
 
+mod child;
 mod model;
 mod project;
 mod run;
 
+pub(crate) use child::signal;
 pub(crate) use model::Model;
 pub(crate) use model::bash;
 pub(crate) use model::call;

@@ -1,0 +1,12 @@
+//! What tests do to a longhaul that is running.
+
+use std::process::Child;
+use std::process::Command;
+
+/// Sends a signal, `INT` for instance; the shell's own `kill`, since the program of that name is not on every machine.
+#[track_caller]
+pub(crate) fn signal(child: &Child, name: &str) {
+    let text = format!("kill -s {name} {}", child.id());
+    let sent = Command::new("sh").args(["-c", &text]).status().expect("a shell");
+    assert!(sent.success(), "{text}");
+}
