@@ -14,3 +14,4 @@ mod reports;
 mod running;
 mod setting_up;
 mod support;
+mod trajectory;

@@ -4,6 +4,7 @@ mod child;
 mod model;
 mod project;
 mod run;
+mod skip;
 
 pub(crate) use child::signal;
 pub(crate) use model::Model;
@@ -17,3 +18,4 @@ pub(crate) use model::session;
 pub(crate) use project::KEY;
 pub(crate) use project::Project;
 pub(crate) use run::Run;
+pub(crate) use skip::runs_here;

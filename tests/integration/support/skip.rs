@@ -1,0 +1,19 @@
+//! Tests that need what a machine may not have.
+
+use std::io::Write;
+use std::process::Command;
+
+/// Tells whether a program runs here. If not, the caller returns: its test is skipped, and that is said.
+///
+/// With `LONGHAUL_TEST_NO_SKIP=1` it fails instead, so that a run which should see everything cannot miss a test.
+#[track_caller]
+pub(crate) fn runs_here(program: &str) -> bool {
+    let found = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    if !found {
+        let reason = format!("skipped: `{program}` does not run here");
+        assert!(std::env::var_os("LONGHAUL_TEST_NO_SKIP").is_none_or(|set| set != "1"), "{reason}");
+        // Written to the stream itself: what is printed by macro is only shown for tests that fail.
+        writeln!(std::io::stderr(), "{reason}").ok();
+    }
+    found
+}
