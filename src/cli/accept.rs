@@ -22,7 +22,7 @@ pub(super) struct Args {
     pub(super) already_green: bool,
 
     /// Say why; kept with the feature
-    #[arg(long, value_name = "TEXT", default_value = "")]
+    #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(super) reason: String,
 }
 

@@ -44,7 +44,7 @@ use std::sync::Arc;
 #[command(name = "longhaul", version, max_term_width = 100, disable_help_subcommand = true)]
 struct Arguments {
     /// Give a setting for this one time, such as `budget.usd=5`; may be repeated
-    #[arg(long = "set", global = true, value_name = "SECTION.KEY=VALUE", value_parser = setting)]
+    #[arg(long = "set", global = true, display_order = 900, value_name = "SECTION.KEY=VALUE", value_parser = setting)]
     set: Vec<(String, String)>,
 
     #[command(subcommand)]
