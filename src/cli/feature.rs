@@ -104,7 +104,12 @@ pub(super) fn run(command: &Command, context: &Context) -> Result<Code> {
         }
         Command::List => {
             let report = context.in_project(Access::Look, &[], engine::status::report)?;
-            super::status::table(&report.features).iter().for_each(|line| context.output.data_line(line));
+            match report.features.as_slice() {
+                [] => context
+                    .output
+                    .note_block("the checklist is empty; `longhaul feature add --help` says how to fill it"),
+                features => super::status::table(features).iter().for_each(|line| context.output.data_line(line)),
+            }
         }
         Command::Remove(One { id }) => {
             context.in_project(Access::Change, &[], |workspace| engine::feature::remove(workspace, id))?;

@@ -139,7 +139,7 @@ fn warning_lines(text: &str) -> Vec<Line> {
 /// Says in one line what a tool is asked to do: its command and what it works on, without the bytes it writes.
 fn summary(input: &Value) -> String {
     const TELLING: [&str; 10] =
-        ["command", "path", "old_path", "new_path", "feature", "id", "action", "done", "name", "restart"];
+        ["command", "action", "path", "old_path", "new_path", "feature", "id", "done", "name", "restart"];
     let parts: Vec<String> = TELLING.iter().filter_map(|key| input.get(*key)).filter_map(short).collect();
     let text = match (parts.is_empty(), input) {
         (false, _) => parts.join(" "),
@@ -233,6 +233,7 @@ mod tests {
             ended(false),
             replied(2, ""),
             tool("check", json!({})),
+            tool("checklist", json!({"id": "login", "action": "show"})),
             tool("add_features", json!({"features": [{"id": "a"}, {"title": "B"}]})),
             tool("memory", json!({"command": "create", "path": "/memories/notes/a.md", "file_text": "secret\nlong"})),
             Event::Retrying { reason: "overloaded".into(), wait: 1.26 },
@@ -253,6 +254,7 @@ mod tests {
                 "    error: exit 1",
                 "turn 2",
                 "  check",
+                "  checklist: show login",
                 "  add_features: 2 features: a, B",
                 "  memory: create /memories/notes/a.md",
                 "waiting 1.3 s, then asking again: overloaded",

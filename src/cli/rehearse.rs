@@ -39,8 +39,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let words = [program].into_iter().chain(set.map(OsString::from)).chain(args.command.iter().cloned());
     let code = super::run(words, pointed_at(&server, &context.environment), &context.output);
     if !server.exhausted() && server.unplayed() > 0 {
-        let left = format!("the script had {} replies left", server.unplayed());
-        context.output.note(&Line::plain(&left));
+        let left = match server.unplayed() {
+            1 => "1 reply".to_owned(),
+            more => format!("{more} replies"),
+        };
+        context.output.note(&Line::plain(&format!("the script had {left} left")));
     }
     Ok(code)
 }

@@ -39,7 +39,7 @@ fn wait(runtime: &Runtime, ready: &mpsc::Sender<Result<()>>, interrupt: &Interru
     ready.send(Ok(())).ok();
     runtime.block_on(signals.next());
     interrupt.request();
-    output.note(&Line::new(Tone::Careful, "ending the session in order; press Ctrl-C again to stop at once"));
+    output.note(&Line::new(Tone::Careful, "ending in order; press Ctrl-C again to stop at once"));
     runtime.block_on(signals.next());
     interrupt.kill_groups();
     output.finish().ok();

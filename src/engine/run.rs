@@ -134,7 +134,7 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
 
 /// Says that a person asked to stop.
 pub fn interrupted() -> Failure {
-    Failure::new(Kind::Interrupted, "interrupted; memory is committed").hint("run `longhaul run` again to go on")
+    Failure::new(Kind::Interrupted, "everything so far is committed").hint("run `longhaul run` again to go on")
 }
 
 /// Tells whether an initializer session is due.
