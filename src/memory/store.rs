@@ -157,6 +157,16 @@ mod tests {
     }
 
     #[test]
+    fn what_a_kill_leaves_of_a_new_memory_is_swept_up_by_the_next() {
+        let folder = tempfile::tempdir().unwrap();
+        let place = Place::in_project(folder.path(), folder.path());
+        let half = place.state.join("memory.git.new-0123/objects");
+        fs::create_dir_all(&half).unwrap();
+        Store::create(&place, Policy::Project, Caps::default(), fixture::clock()).unwrap();
+        assert!(Store::exists(&place) && !half.exists());
+    }
+
+    #[test]
     fn opening_what_is_not_there_names_the_way_out() {
         let folder = tempfile::tempdir().unwrap();
         let opened = Store::open(&Place::at(folder.path()), Policy::Free, Caps::default(), fixture::clock());
