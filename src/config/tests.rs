@@ -104,6 +104,7 @@ fn variables_of_the_sdks_are_read_and_our_own_wins() {
 fn variables_that_are_no_settings_of_ours_are_left_alone() {
     let variables = &[
         ("LONGHAUL_CHECKS", "/checks"),
+        ("LONGHAUL_OWNER", "/project/.git"),
         ("LONGHAUL_PHASE", "start"),
         ("LONGHAUL_TEST_NO_SKIP", "1"),
         ("LONGHAUL_BUDGET_USD", ""),

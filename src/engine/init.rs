@@ -9,6 +9,7 @@ use crate::checklist::read_import;
 use crate::clock::Clock;
 use crate::engine::feature;
 use crate::engine::lock::RunLock;
+use crate::engine::recover;
 use crate::engine::settings::Settings;
 use crate::engine::workspace::SPEC;
 use crate::engine::workspace::Workspace;
@@ -93,6 +94,7 @@ pub fn init<'a>(
         Store::create(&place, Policy::Project, settings.caps, clock)?
     };
     let mut ws = Workspace::of(project, memory, lock, settings, clock, sink, interrupt);
+    recover::end_orphans(&ws);
     seed(&mut ws, &mut done)?;
     take_spec(&mut ws, read.spec, &mut done)?;
     take_checklist(&mut ws, read.import, &mut done)?;

@@ -185,12 +185,13 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let checklist = ws.checklist()?;
     let feature = session.feature.as_deref().map(|id| verify::find(&checklist, id)).transpose()?;
     let files = ws.check_files()?;
+    let environment = ws.inner_environment();
     let place = Workplace {
         root: ws.project.root().to_owned(),
         origin: ws.origin(Some(session.number), session.feature.as_deref()),
         memory: &mut ws.memory,
         sandbox: &sandbox,
-        environment: ws.settings.inner.clone(),
+        environment,
         artifacts: session.artifacts.clone(),
         findings: session.artifacts.clone(),
         limits: ws.settings.tool_limits.clone(),
@@ -222,7 +223,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
 /// Runs the init script before the first turn and says how it went; its servers live as long as the session.
 fn start(ws: &Workspace, sandbox: &Plain, script: &str) -> String {
     let limit = ws.settings.tool_limits.usual;
-    let finished = tools::run_init(sandbox, ws.project.root(), script, &ws.settings.inner, limit);
+    let finished = tools::run_init(sandbox, ws.project.root(), script, &ws.inner_environment(), limit);
     let told = tools::init_told(script, &finished);
     if finished.exit != Exit::Code(0) {
         ws.warn(told.lines().next().unwrap_or_default());

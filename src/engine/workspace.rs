@@ -4,6 +4,7 @@ use crate::checklist::Checklist;
 use crate::checklist::ParseProblem;
 use crate::clock::Clock;
 use crate::engine::lock::RunLock;
+use crate::engine::recover;
 use crate::engine::settings::Settings;
 use crate::engine::voice::Voice;
 use crate::event::Event;
@@ -22,9 +23,11 @@ use crate::process::Interrupt;
 use crate::project::Head;
 use crate::project::Project;
 use crate::prompts;
+use crate::sandbox;
 use crate::tools;
 use anyhow::Context;
 use anyhow::Result;
+use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -81,7 +84,11 @@ impl<'a> Workspace<'a> {
             Access::Change => Some(RunLock::take(&base.join("run.lock"))?),
         };
         let memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
-        Ok(Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, base, _lock: lock })
+        let ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, base, _lock: lock };
+        if access == Access::Change {
+            recover::end_orphans(&ws);
+        }
+        Ok(ws)
     }
 
     /// Wraps the parts that `init` has just made.
@@ -121,6 +128,13 @@ impl<'a> Workspace<'a> {
     /// Tells something a person should look at.
     pub fn warn(&self, text: impl Into<String>) {
         self.tell(&Event::Warning { text: text.into() });
+    }
+
+    /// Returns the environment of the agent's commands, marked as this project's.
+    pub fn inner_environment(&self) -> BTreeMap<String, String> {
+        let mut environment = self.settings.inner.clone();
+        sandbox::mark(&mut environment, self.project.common_dir());
+        environment
     }
 
     /// Returns the project's HEAD, where there must be one.

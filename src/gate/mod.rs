@@ -162,6 +162,7 @@ impl Gate<'_> {
     fn run(&self, check: &Check) -> Result<Trial> {
         let around = Surroundings {
             root: self.project.root(),
+            owner: self.project.common_dir(),
             settings: self.settings,
             interrupt: self.interrupt,
             files: &self.files,

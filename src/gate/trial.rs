@@ -34,6 +34,8 @@ const NOT_RUNNABLE: [i32; 2] = [126, 127];
 /// What a run needs from the gate.
 pub(in crate::gate) struct Surroundings<'a> {
     pub root: &'a Path,
+    /// The project's git folder, by which what a kill leaves running is found again.
+    pub owner: &'a Path,
     pub settings: &'a Settings,
     pub interrupt: &'a Interrupt,
     pub files: &'a CheckFiles,
@@ -147,6 +149,7 @@ impl Run<'_> {
         env.insert("TMPDIR".to_owned(), private("tmp"));
         env.insert("TZ".to_owned(), "UTC".to_owned());
         env.insert("LONGHAUL_CHECKS".to_owned(), checks.to_string_lossy().into_owned());
+        sandbox::mark(&mut env, self.around.owner);
         // Of several lines each must pass, as in every other place where people write such texts.
         let options = if text.trim().contains('\n') { "-ec" } else { "-c" };
         let command = Command {

@@ -2,6 +2,7 @@
 
 use rustix::process::Pid;
 use rustix::process::Signal;
+use std::path::PathBuf;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -56,20 +57,36 @@ fn wait_until_gone(groups: &[i32], limit: Duration) {
     }
 }
 
-/// Looks for a member that is not a zombie: orphans stay zombies for ever where nobody collects them, as in many
-/// containers, and would look alive. `None` where there is no `/proc`.
+/// Lists the groups, but for our own, in which a process was started with this variable. Processes of others are passed
+/// over; where there is no `/proc` the list is empty.
+pub fn with_variable(name: &str, value: &str) -> Vec<i32> {
+    let entry = format!("{name}={value}");
+    let own = rustix::process::getpgrp().as_raw_nonzero().get();
+    let has_it = |process: &PathBuf| {
+        let environment = std::fs::read(process.join("environ")).unwrap_or_default();
+        environment.split(|byte| *byte == 0).any(|variable| variable == entry.as_bytes())
+    };
+    let mut groups: Vec<i32> =
+        running().filter(|(process, group)| *group != own && has_it(process)).map(|(_, group)| group).collect();
+    groups.sort_unstable();
+    groups.dedup();
+    groups
+}
+
+/// Looks for a running member. `None` where there is no `/proc`.
 fn has_running_member(group: i32) -> Option<bool> {
-    let processes = std::fs::read_dir("/proc").ok()?;
     let mut seen_any = false;
-    for process in processes.flatten() {
-        let Ok(stat) = std::fs::read_to_string(process.path().join("stat")) else { continue };
-        let Some((state, of)) = state_and_group(&stat) else { continue };
-        seen_any = true;
-        if of == group && !is_dead(state) {
-            return Some(true);
-        }
-    }
-    seen_any.then_some(false)
+    let found = running().inspect(|_| seen_any = true).any(|(_, of)| of == group);
+    seen_any.then_some(found)
+}
+
+/// Lists the processes that are no zombies: the folder of each in `/proc`, and its group. Orphans stay zombies for ever
+/// where nobody collects them, as in many containers, and would look alive.
+fn running() -> impl Iterator<Item = (PathBuf, i32)> {
+    std::fs::read_dir("/proc").into_iter().flatten().flatten().filter_map(|process| {
+        let (state, group) = state_and_group(&std::fs::read_to_string(process.path().join("stat")).ok()?)?;
+        (!is_dead(state)).then(|| (process.path(), group))
+    })
 }
 
 /// Takes state and group out of a `stat` line; the name before them may hold blanks and brackets.

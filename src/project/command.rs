@@ -7,6 +7,7 @@ use crate::process;
 use crate::process::Errors;
 use crate::process::Exit;
 use crate::process::Interrupt;
+use crate::sandbox;
 use anyhow::Result;
 use anyhow::bail;
 use std::time::Duration;
@@ -19,6 +20,18 @@ const LISTING: usize = 256 << 20;
 impl Project {
     /// Runs `git` with hooks, monitors, signing and prompts off, and returns what it printed.
     pub(super) fn git(&self, args: &[&str], stdin: Option<Vec<u8>>) -> Result<Vec<u8>> {
+        self.finish(args, &self.command(args, stdin))
+    }
+
+    /// Runs a `git` that changes something, and so only under the run lock. When longhaul is killed meanwhile, the next
+    /// one ends it, and does not meet its lock on the index.
+    pub(super) fn git_changing(&self, args: &[&str], stdin: Option<Vec<u8>>) -> Result<Vec<u8>> {
+        let mut command = self.command(args, stdin);
+        sandbox::mark(&mut command.env, &self.common_dir);
+        self.finish(args, &command)
+    }
+
+    fn command(&self, args: &[&str], stdin: Option<Vec<u8>>) -> process::Command {
         let fixed = ["-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false", "-c", "commit.gpgSign=false"];
         let quiet = ["-c", "gc.auto=0", "-c", "maintenance.auto=false", "--literal-pathspecs"];
         let mut command = process::Command::new("git", &[], &self.root, self.environment.clone());
@@ -28,8 +41,12 @@ impl Project {
         command.limit = LIMIT;
         command.keep = LISTING;
         command.errors = Errors::Apart;
+        command
+    }
+
+    fn finish(&self, args: &[&str], command: &process::Command) -> Result<Vec<u8>> {
         // A person's interrupt ends the session, not the commit that saves its work.
-        let finished = process::run(&command, &Interrupt::new());
+        let finished = process::run(command, &Interrupt::new());
         let name = args.first().copied().unwrap_or_default();
         match finished.exit {
             Exit::Code(0) if finished.output.size as usize <= LISTING => Ok(finished.output.head),
@@ -45,6 +62,15 @@ impl Project {
 
     /// Runs `git` and returns its output as one trimmed line of text.
     pub(super) fn git_line(&self, args: &[&str]) -> Result<String> {
-        Ok(String::from_utf8_lossy(&self.git(args, None)?).trim().to_owned())
+        Ok(line(&self.git(args, None)?))
     }
+
+    /// Runs a changing `git` and returns its output as one trimmed line of text.
+    pub(super) fn git_changing_line(&self, args: &[&str]) -> Result<String> {
+        Ok(line(&self.git_changing(args, None)?))
+    }
+}
+
+fn line(output: &[u8]) -> String {
+    String::from_utf8_lossy(output).trim().to_owned()
 }

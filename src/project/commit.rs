@@ -38,7 +38,7 @@ impl Project {
             return Ok(leftover);
         }
         let list = take.iter().flat_map(|path| path.bytes().chain([0])).collect();
-        self.git(&["add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"], Some(list))?;
+        self.git_changing(&["add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"], Some(list))?;
         self.commit(&["commit", "--quiet", "--no-verify", "--allow-empty-message", "-m", message])?;
         leftover.commit = self.head()?.map(|head| head.commit);
         Ok(leftover)
@@ -46,9 +46,9 @@ impl Project {
 
     /// Makes the empty first commit on which baselines stand; the index and the files stay as they are.
     pub fn first_commit(&self, message: &str) -> Result<String> {
-        let tree = self.git_line(&["mktree"])?;
+        let tree = self.git_changing_line(&["mktree"])?;
         let commit = self.commit(&["commit-tree", &tree, "-m", message])?;
-        self.git(&["update-ref", "-m", message, "HEAD", &commit], None)?;
+        self.git_changing(&["update-ref", "-m", message, "HEAD", &commit], None)?;
         Ok(commit)
     }
 
@@ -76,11 +76,11 @@ impl Project {
     /// Runs a committing command with the user's identity, or with longhaul's when there is none.
     fn commit(&self, args: &[&str]) -> Result<String> {
         if self.has_identity() {
-            return self.git_line(args);
+            return self.git_changing_line(args);
         }
         let name = format!("user.name={OWN_NAME}");
         let mail = format!("user.email={OWN_MAIL}");
-        self.git_line(&[&["-c", &name, "-c", &mail], args].concat())
+        self.git_changing_line(&[&["-c", &name, "-c", &mail], args].concat())
     }
 
     fn has_identity(&self) -> bool {

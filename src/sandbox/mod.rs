@@ -2,8 +2,11 @@
 //!
 //! Only plain mode exists: a process group a command. It finds and undoes what a command changes, it prevents nothing.
 
+mod orphans;
 mod plain;
 
+pub use orphans::end_orphans;
+pub use orphans::mark;
 pub use plain::Plain;
 
 use std::collections::BTreeMap;
