@@ -6,6 +6,7 @@ use crate::engine::session;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::event::Sink;
+use crate::memory::Filter;
 use crate::sandbox;
 use crate::transcript;
 use crate::transcript::Transcript;
@@ -29,13 +30,13 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
     let dir = ws.sessions();
     let Some(number) = transcript::unfinished(&dir)? else { return Ok(None) };
     ws.warn(format!("session {number} was interrupted; its memory and its project changes are kept"));
-    let untracked = session::read_untracked(&dir, number);
+    let untracked = match session::read_untracked(&dir, number) {
+        Some(marks) => marks,
+        // It had not yet looked what was there, so it has made nothing of it.
+        None => ws.project.untracked_marks()?,
+    };
     let leftover = hook::save_leftover(ws, number, ", interrupted", &untracked)?;
-    let feature = session::feature_of(&dir, number);
-    let mut facts = vec![match &feature {
-        Some(id) => format!("feature: {id}, check not run"),
-        None => "initializer".to_owned(),
-    }];
+    let mut facts = vec![what_it_was(ws, number)?];
     if let Some(id) = &leftover.commit {
         facts.push(format!("left uncommitted by the session, saved as {}", &id[..7]));
     }
@@ -47,11 +48,30 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
     Ok(Some(number))
 }
 
+/// Says what the session worked on, and what the gate had found of it when the end came.
+fn what_it_was(ws: &Workspace, number: u32) -> Result<String> {
+    let events = transcript::read(&ws.sessions(), number)?;
+    let Some(start) = events.iter().find(|event| event["type"] == "session_started") else {
+        return Ok("stopped before it began".to_owned());
+    };
+    let Some(id) = start["feature"].as_str() else { return Ok("initializer".to_owned()) };
+    let filter = Filter { session: Some(number), feature: Some(id.to_owned()), ..Filter::default() };
+    let found = ws.memory.history(&filter)?.into_iter().find(|commit| commit.subject.starts_with("gate: "));
+    Ok(match found {
+        Some(commit) => format!("feature: {id}, recorded before the end: {}", commit.subject),
+        None => format!("feature: {id}, check not run"),
+    })
+}
+
 /// Says that the session before `number` was cut off, for the one that follows it.
 pub fn newest_interrupted(ws: &Workspace, number: u32) -> Result<Option<String>> {
     let before = transcript::sessions(&ws.sessions())?.into_iter().filter(|known| *known < number).max();
     let Some(before) = before else { return Ok(None) };
     let events = transcript::read(&ws.sessions(), before)?;
     let cut = events.iter().any(|event| event["type"] == "session_ended" && event["reason"] == CUT_OFF);
-    Ok(cut.then(|| format!("session {before} was interrupted; what it left uncommitted is in the newest `wip` commit")))
+    Ok(cut.then(|| {
+        format!(
+            "session {before} was interrupted; what it left uncommitted, if anything, is in the newest `wip` commit"
+        )
+    }))
 }

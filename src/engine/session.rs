@@ -33,6 +33,7 @@ use crate::transcript::Transcript;
 use anyhow::Context;
 use anyhow::Result;
 use std::fs;
+use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -114,9 +115,7 @@ fn begin(
     budget.begin_session();
     let head = ws.head()?;
     let untracked = ws.project.untracked_marks()?;
-    let path = folder.join(UNTRACKED);
-    fs::write(&path, serde_json::to_vec(&untracked)?)
-        .with_context(|| format!("could not write `{}`", path.display()))?;
+    write_untracked(folder, &untracked)?;
     let title = id.map(|id| ws.checklist().and_then(|list| Ok(verify::find(&list, id)?.title.clone()))).transpose()?;
     ws.tell(&Event::SessionStarted {
         session: number,
@@ -273,15 +272,20 @@ pub fn missing_after_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
     Ok(tools::missing(&checklist, ws.project.root(), ws.init_script()?.as_deref()))
 }
 
-/// Reads which untracked files lay in the project before the session.
-pub fn read_untracked(sessions: &Path, number: u32) -> Marks {
-    let path = transcript::folder(sessions, number).join(UNTRACKED);
-    fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok()).unwrap_or_default()
+/// Writes down which untracked files are the user's; as a whole, since half a list would give the rest away.
+fn write_untracked(folder: &Path, marks: &Marks) -> Result<()> {
+    let write = || {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(&serde_json::to_vec(marks)?)?;
+        file.as_file().sync_all()?;
+        file.persist(folder.join(UNTRACKED))?;
+        Ok::<(), anyhow::Error>(())
+    };
+    write().with_context(|| format!("could not write `{}`", folder.join(UNTRACKED).display()))
 }
 
-/// Reads from its record which feature a session worked on.
-pub fn feature_of(sessions: &Path, number: u32) -> Option<String> {
-    let events = transcript::read(sessions, number).ok()?;
-    let start = events.iter().find(|event| event["type"] == "session_started")?;
-    start["feature"].as_str().map(str::to_owned)
+/// Reads which untracked files lay in the project before the session; none when it was cut off before it knew.
+pub fn read_untracked(sessions: &Path, number: u32) -> Option<Marks> {
+    let path = transcript::folder(sessions, number).join(UNTRACKED);
+    fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok())
 }
