@@ -8,6 +8,7 @@ mod skip;
 
 pub(crate) use child::signal;
 pub(crate) use model::Model;
+pub(crate) use model::PATIENCE;
 pub(crate) use model::bash;
 pub(crate) use model::call;
 pub(crate) use model::hand_over;
