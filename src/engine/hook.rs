@@ -114,8 +114,9 @@ fn run_check(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: b
     }
     if tampered {
         ws.warn(format!(
-            "session {} changed files that are longhaul's: they were put back, and it proves nothing; {id} stays as it was\n\
-             what was found is kept in {}",
+            "session {} changed files or the history of memory that are longhaul's: they were put back, and it proves \
+             nothing; {id} stays as it was\n\
+             files that were found are kept in {}, commits below `refs/longhaul/found/` of the memory",
             session.number,
             session.artifacts.display()
         ));

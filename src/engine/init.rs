@@ -9,7 +9,6 @@ use crate::checklist::read_import;
 use crate::clock::Clock;
 use crate::engine::feature;
 use crate::engine::lock::RunLock;
-use crate::engine::recover;
 use crate::engine::settings::Settings;
 use crate::engine::workspace::SPEC;
 use crate::engine::workspace::Workspace;
@@ -88,13 +87,14 @@ pub fn init<'a>(
     let lock = RunLock::take(&place.state.join("run.lock"))?;
     project.exclude(".longhaul/")?;
     let mut done = Done { root: project.root().to_owned(), memory: place.repository.clone(), ..Done::default() };
-    let memory = if Store::exists(&place) {
+    let mut memory = if Store::exists(&place) {
         Store::open(&place, Policy::Project, settings.caps, clock)?
     } else {
         Store::create(&place, Policy::Project, settings.caps, clock)?
     };
+    memory.watch()?;
     let mut ws = Workspace::of(project, memory, lock, settings, clock, sink, interrupt);
-    recover::end_orphans(&ws);
+    ws.end_orphans();
     seed(&mut ws, &mut done)?;
     take_spec(&mut ws, read.spec, &mut done)?;
     take_checklist(&mut ws, read.import, &mut done)?;

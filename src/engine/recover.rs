@@ -7,22 +7,12 @@ use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::event::Sink;
 use crate::memory::Filter;
-use crate::sandbox;
 use crate::transcript;
 use crate::transcript::Transcript;
 use anyhow::Result;
 
 /// Why a session ended that a kill or a crash cut off.
 const CUT_OFF: &str = "interrupted, longhaul itself was stopped";
-/// Ends the commands that a killed longhaul left running, before they write over what comes now.
-pub fn end_orphans(ws: &Workspace) {
-    match sandbox::end_orphans(ws.project.common_dir()) {
-        0 => {}
-        1 => ws.warn("a command of a longhaul that was killed was still running; it was ended"),
-        count => ws.warn(format!("{count} commands of a longhaul that was killed were still running; they were ended")),
-    }
-}
-
 /// Finishes the session that a kill or a crash cut off, if there is one, and returns its number.
 ///
 /// Its check is not run here: the feature is looked at before the next session, as any other.

@@ -4,7 +4,6 @@ use crate::checklist::Checklist;
 use crate::checklist::ParseProblem;
 use crate::clock::Clock;
 use crate::engine::lock::RunLock;
-use crate::engine::recover;
 use crate::engine::settings::Settings;
 use crate::engine::voice::Voice;
 use crate::event::Event;
@@ -83,12 +82,26 @@ impl<'a> Workspace<'a> {
             Access::Look => None,
             Access::Change => Some(RunLock::take(&base.join("run.lock"))?),
         };
-        let memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
+        let mut memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
+        if access == Access::Change {
+            memory.watch()?;
+        }
         let ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, base, _lock: lock };
         if access == Access::Change {
-            recover::end_orphans(&ws);
+            ws.end_orphans();
         }
         Ok(ws)
+    }
+
+    /// Ends the commands that a killed longhaul left running, before they write over what comes now.
+    pub(in crate::engine) fn end_orphans(&self) {
+        match sandbox::end_orphans(self.project.common_dir()) {
+            0 => {}
+            1 => self.warn("a command of a longhaul that was killed was still running; it was ended"),
+            count => {
+                self.warn(format!("{count} commands of a longhaul that was killed were still running; they were ended"));
+            }
+        }
     }
 
     /// Wraps the parts that `init` has just made.
@@ -240,6 +253,11 @@ fn unreadable(problem: &ParseProblem) -> Failure {
 /// Says for a person what was found in the view.
 fn described(findings: &Findings) -> Vec<String> {
     let mut lines: Vec<String> = Vec::new();
+    for kept in &findings.moved {
+        lines.push(format!(
+            "something else moved the memory's branch; it was put back, and what was found is kept: {kept}"
+        ));
+    }
     for path in &findings.restored {
         lines.push(format!("`{path}` is protected and was changed in the view; it was put back"));
     }

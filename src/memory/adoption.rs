@@ -27,12 +27,14 @@ pub struct Findings {
     pub set_aside: Vec<(String, PathBuf)>,
     /// What was left lying there and not taken in, and why.
     pub refused: Vec<(String, String)>,
+    /// The refs that keep what the branch was moved to by something else; it was put back.
+    pub moved: Vec<String>,
 }
 
 impl Findings {
-    /// Tells whether a protected file was changed behind longhaul's back.
+    /// Tells whether a protected file, or the branch itself, was changed behind longhaul's back.
     pub fn tampered(&self) -> bool {
-        !self.restored.is_empty()
+        !self.restored.is_empty() || !self.moved.is_empty()
     }
 
     /// Tells whether nothing was found.
@@ -46,6 +48,7 @@ impl Findings {
         self.projected.extend(other.projected);
         self.set_aside.extend(other.set_aside);
         self.refused.extend(other.refused);
+        self.moved.extend(other.moved);
     }
 }
 

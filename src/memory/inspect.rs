@@ -52,6 +52,7 @@ impl Store {
             findings.adopted.clear();
             findings.projected.clear();
             findings.refused.clear();
+            self.put_branch_back()?;
             let head = self.head()?;
             let snapshot = Snapshot::of(&self.repository, head.clone());
             let view = View::of(&self.place);

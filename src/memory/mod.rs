@@ -31,6 +31,7 @@ mod snapshot;
 mod store;
 mod trailers;
 mod view;
+mod watch;
 mod write;
 
 pub use adoption::Findings;

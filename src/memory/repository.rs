@@ -277,6 +277,22 @@ pub(super) fn move_branch(repository: &Repository, commit: &str, parent: Option<
     }
 }
 
+/// Moves the branch back to `ours`, and returns the ref that keeps `found`, if that can be kept.
+pub(super) fn move_back(repository: &Repository, ours: &str, found: Option<&str>) -> Result<Option<String>> {
+    let git = &repository.git;
+    let kept = found.and_then(|found| {
+        let name = format!("refs/longhaul/found/{found}");
+        git.reference(&name, oid(found).ok()?, true, "found at `main`").ok().map(|_| name)
+    });
+    if found.is_none() {
+        // A file that is no ref would be in the way; where there is none, there is nothing to remove.
+        let _ = fs::remove_file(git.path().join(BRANCH));
+    }
+    let moved = git.reference(BRANCH, oid(ours)?, true, "put back");
+    moved.context("could not put the memory's branch `main` back")?;
+    Ok(kept)
+}
+
 /// Removes the lock files that a killed process left in the way of the branch; tells whether there were any.
 pub(super) fn remove_locks(repository: &Repository) -> Result<bool> {
     let mut removed = false;

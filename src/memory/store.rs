@@ -18,6 +18,7 @@ use crate::memory::repository::Repository;
 use crate::memory::snapshot::Snapshot;
 use crate::memory::trailers::Author;
 use crate::memory::trailers::Origin;
+use crate::memory::watch::Watch;
 
 /// An open memory.
 pub struct Store {
@@ -31,6 +32,7 @@ pub struct Store {
     /// Where such looks keep what may not stay in the view.
     pub(super) keep_in: PathBuf,
     pub(super) notice: Box<dyn Fn(&str) + Send>,
+    pub(super) watch: Watch,
 }
 
 /// One file to write, or without bytes to remove.
@@ -99,6 +101,7 @@ impl Store {
             pending: Findings::default(),
             keep_in: place.state.join("found"),
             notice: Box::new(|_| {}),
+            watch: Watch::default(),
         }
     }
 
@@ -114,7 +117,7 @@ impl Store {
 
     /// Returns the newest commit, if there is one yet.
     pub fn head(&self) -> Result<Option<String>> {
-        repository::head(&self.repository)
+        self.watch.at().map_or_else(|| repository::head(&self.repository), |ours| Ok(Some(ours)))
     }
 
     /// Returns the bytes of a file.

@@ -154,7 +154,10 @@ impl Store {
         let mut waited = Duration::ZERO;
         loop {
             match repository::move_branch(&self.repository, &commit, parent, subject)? {
-                Moved::Yes => return Ok(Committed::Done(commit)),
+                Moved::Yes => {
+                    self.watch.follow(&commit);
+                    return Ok(Committed::Done(commit));
+                }
                 Moved::Stale => return Ok(Committed::Stale),
                 Moved::Locked if waited < GIT_LOCK => {
                     let pause = Duration::from_millis(10);

@@ -15,4 +15,5 @@ mod reports;
 mod running;
 mod setting_up;
 mod support;
+mod tampering;
 mod trajectory;
