@@ -21,6 +21,8 @@ use git2::Time;
 use git2::Tree;
 use git2::build::TreeUpdateBuilder;
 
+use crate::failure::Failure;
+use crate::failure::Kind;
 use crate::memory::durability;
 
 const BRANCH: &str = "refs/heads/main";
@@ -123,11 +125,20 @@ fn own_config(path: &Path) -> Result<git2::Config, git2::Error> {
 
 /// Points HEAD at the branch again when somebody moved it away; the branch itself is the truth.
 pub(super) fn attach_head(repository: &Repository) -> Result<()> {
-    let head = repository.git.find_reference("HEAD").ok();
-    if head.as_ref().and_then(|head| head.symbolic_target().ok().flatten()) != Some(BRANCH) {
-        repository.git.set_head(BRANCH).context("could not point the memory's HEAD at `main`")?;
+    let folder = repository.git.path();
+    let (head, attached) = (folder.join("HEAD"), format!("ref: {BRANCH}\n"));
+    if fs::read(&head).is_ok_and(|text| text == attached.as_bytes()) {
+        return Ok(());
     }
-    Ok(())
+    if !folder.join("objects").is_dir() {
+        let gone = format!("the memory at `{}` is gone", folder.display());
+        let hint = "bring it back, for example from a backup, before anything else is run";
+        return Err(Failure::new(Kind::Integrity, gone).hint(hint).into());
+    }
+    // By hand, because libgit2 does not replace a HEAD that it cannot read, such as an emptied one.
+    let new = folder.join("HEAD.longhaul-new");
+    let attach = || fs::write(&new, &attached).and_then(|()| fs::rename(&new, &head));
+    attach().context("could not point the memory's HEAD at `main`")
 }
 
 /// Returns the newest commit, if there is one yet.
@@ -187,9 +198,8 @@ fn kind(entry: &git2::TreeEntry<'_>) -> Option<Entry> {
 
 /// Returns the bytes with this id.
 pub(super) fn read(repository: &Repository, blob: &str) -> Result<Vec<u8>> {
-    let blob =
-        repository.git.find_blob(oid(blob)?).with_context(|| format!("could not read `{blob}` of the memory"))?;
-    Ok(blob.content().to_vec())
+    let found = repository.git.find_blob(oid(blob)?).map_err(|error| unreadable(repository, blob, &error))?;
+    Ok(found.content().to_vec())
 }
 
 /// Returns how many bytes have this id, without reading them all.
@@ -385,7 +395,18 @@ fn diff<'r>(repository: &'r Repository, id: &str) -> Result<git2::Diff<'r>> {
 }
 
 fn find<'r>(repository: &'r Repository, id: &str) -> Result<git2::Commit<'r>> {
-    repository.git.find_commit(oid(id)?).with_context(|| format!("could not read the memory's commit `{id}`"))
+    repository.git.find_commit(oid(id)?).map_err(|error| unreadable(repository, id, &error))
+}
+
+/// Says that an object cannot be read; one that is gone, longhaul cannot make again.
+fn unreadable(repository: &Repository, id: &str, error: &git2::Error) -> anyhow::Error {
+    let message = format!("could not read the object `{id}` of the memory: {}", error.message());
+    if error.code() != ErrorCode::NotFound {
+        return anyhow!(message);
+    }
+    let place = repository.git.path().display();
+    let hint = format!("bring it back, for example from a backup of `{place}`; `git fsck` there names what is missing");
+    Failure::new(Kind::Integrity, message).hint(hint).into()
 }
 
 fn tree<'r>(repository: &'r Repository, commit: &str) -> Result<Tree<'r>> {

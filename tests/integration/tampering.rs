@@ -44,3 +44,23 @@ fn a_branch_of_memory_that_a_command_deletes_loses_nothing() {
     assert!(project.memory_log().ends_with(&before), "{:?}", project.memory_log());
     assert_eq!(project.status("f"), "open");
 }
+
+#[test]
+fn an_emptied_head_of_memory_does_not_stop_the_run() {
+    let empty = ": > .git/longhaul/memory.git/HEAD; touch f";
+    let project = Project::ready().feature("f", "test -f f").model([does(empty)]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.memory_git(["symbolic-ref", "HEAD"]), "refs/heads/main");
+}
+
+#[test]
+fn lost_objects_of_memory_are_called_what_they_are() {
+    let project = Project::ready().feature("f", "test -f f");
+    let object = project.memory_git(["rev-parse", "main:features.json"]);
+    let path = project.state().join("memory.git/objects").join(&object[..2]).join(&object[2..]);
+    std::fs::remove_file(path).unwrap();
+
+    project.run(["status"]).exits(7).tells(&object).tells("backup");
+}
