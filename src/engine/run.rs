@@ -80,11 +80,21 @@ pub fn require_clean(ws: &Workspace) -> Result<()> {
     if !changes.untracked.is_empty() {
         ws.notice(format!("untracked files stay out of longhaul's commits: {}", list(&changes.untracked)));
     }
-    if changes.tracked.is_empty() {
+    if !changes.tracked.is_empty() {
+        return Err(Failure::usage(format!("the project has uncommitted changes: {}", list(&changes.tracked)))
+            .hint("commit or stash them (`git stash -u`) first")
+            .into());
+    }
+    let overlooked = ws.project.uncommitted()?;
+    if overlooked.is_empty() {
         return Ok(());
     }
-    Err(Failure::usage(format!("the project has uncommitted changes: {}", list(&changes.tracked)))
-        .hint("commit or stash them (`git stash -u`) first")
+    let text = format!("the project has uncommitted changes that git was told to overlook: {}", list(&overlooked));
+    Err(Failure::usage(text)
+        .hint(
+            "`git update-index --no-assume-unchanged --no-skip-worktree FILE` shows them again; nothing is proven on \
+               files that are in no commit",
+        )
         .into())
 }
 

@@ -12,7 +12,7 @@ pub(in crate::gate) fn committed(project: &Project) -> Result<Result<Head, Strin
     let Some(head) = project.head()? else {
         return Ok(Err("the project has no commit yet".to_owned()));
     };
-    let changed = project.changes()?.tracked;
+    let changed = project.uncommitted()?;
     Ok(if changed.is_empty() { Ok(head) } else { Err(format!("not in any commit: {}", listed(&changed))) })
 }
 
@@ -22,7 +22,7 @@ pub(in crate::gate) fn moved(project: &Project, before: &Head) -> Result<Option<
     if head.as_ref().map(|head| &head.commit) != Some(&before.commit) {
         return Ok(Some(format!("HEAD was `{}` before the check and is another commit now", before.commit)));
     }
-    let changed = project.changes()?.tracked;
+    let changed = project.uncommitted()?;
     Ok((!changed.is_empty()).then(|| format!("the check changed tracked files: {}", listed(&changed))))
 }
 

@@ -56,7 +56,7 @@ fn mark(path: &Path) -> String {
 }
 
 /// Reads `XY path NUL …`; `??` is an untracked path.
-fn parse(listing: &[u8]) -> Changes {
+pub(super) fn parse(listing: &[u8]) -> Changes {
     let mut changes = Changes::default();
     for entry in listing.split(|byte| *byte == 0).filter(|entry| entry.len() > 3) {
         let path = String::from_utf8_lossy(&entry[3..]).into_owned();

@@ -1,6 +1,7 @@
 //! Runs the `git` program in the user's repository.
 
 use super::Project;
+use super::committed;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::process;
@@ -10,6 +11,7 @@ use crate::process::Interrupt;
 use crate::sandbox;
 use anyhow::Result;
 use anyhow::bail;
+use std::path::Path;
 use std::time::Duration;
 
 /// Longest time one `git` command may take; large trees on slow disks need minutes.
@@ -21,6 +23,13 @@ impl Project {
     /// Runs `git` with hooks, monitors, signing and prompts off, and returns what it printed.
     pub(super) fn git(&self, args: &[&str], stdin: Option<Vec<u8>>) -> Result<Vec<u8>> {
         self.finish(args, &self.command(args, stdin))
+    }
+
+    /// Runs `git` with an index other than the user's.
+    pub(super) fn git_with(&self, index: &Path, args: &[&str], stdin: Option<Vec<u8>>) -> Result<Vec<u8>> {
+        let mut command = self.command(args, stdin);
+        command.env.insert("GIT_INDEX_FILE".into(), index.to_string_lossy().into_owned());
+        self.finish(args, &command)
     }
 
     /// Runs a `git` that changes something, and so only under the run lock. When longhaul is killed meanwhile, the next
@@ -37,6 +46,7 @@ impl Project {
         let mut command = process::Command::new("git", &[], &self.root, self.environment.clone());
         command.args = fixed.iter().chain(&quiet).chain(args).map(Into::into).collect();
         command.env.insert("GIT_TERMINAL_PROMPT".into(), "0".into());
+        committed::pin_down(&mut command.env, self.repository.path(), &self.root);
         command.stdin = stdin;
         command.limit = LIMIT;
         command.keep = LISTING;
@@ -55,7 +65,10 @@ impl Project {
                 .hint("install git and see that it is on PATH")
                 .into()),
             exit => {
-                bail!("`git {name}` failed in `{}` ({exit}): {}", self.root.display(), finished.errors.text().trim())
+                // Some reasons, such as «nothing to commit», are told as data.
+                let said = [finished.errors.text(), finished.output.last_lines(5)];
+                let said = said.iter().map(|text| text.trim()).find(|text| !text.is_empty()).unwrap_or("it said nothing");
+                bail!("`git {name}` failed in `{}` ({exit}): {said}", self.root.display())
             }
         }
     }

@@ -6,6 +6,7 @@
 mod changes;
 mod command;
 mod commit;
+mod committed;
 mod history;
 
 use crate::failure::Failure;

@@ -64,3 +64,89 @@ fn lost_objects_of_memory_are_called_what_they_are() {
 
     project.run(["status"]).exits(7).tells(&object).tells("backup");
 }
+
+/// A feature whose check looks into the tracked file `app`, and which fails as committed.
+fn app() -> Project {
+    let project = Project::new();
+    project.write("app", "bad\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "--quiet", "-m", "app"]);
+    project.run(["init"]).exits(0);
+    project.feature("f", "grep -q good app")
+}
+
+/// Plays a session of this command and expects that the check passes and proves nothing, as what passed is in no commit.
+#[track_caller]
+fn finds_uncommitted(command: &str) {
+    let project = app().model([does(command)]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).shows("not in any commit: `app`");
+
+    assert_eq!(project.stored("f")["passes"], false);
+    assert_eq!(project.read("app"), "good\n");
+}
+
+#[test]
+fn a_change_that_git_was_told_to_overlook_proves_nothing() {
+    finds_uncommitted("git update-index --assume-unchanged app; echo good > app; touch more");
+    finds_uncommitted("git update-index --skip-worktree app; echo good > app; touch more");
+}
+
+#[test]
+fn a_change_behind_times_that_fit_the_index_proves_nothing() {
+    finds_uncommitted(
+        "echo 'bad ' > app; touch -d @1700000000 app; git commit -qam more; \
+         git config core.trustctime false; git config core.checkStat minimal; git update-index --refresh; \
+         printf 'good\\n' > app; touch -d @1700000000 app",
+    );
+}
+
+#[test]
+fn a_run_does_not_start_over_changes_that_git_was_told_to_overlook() {
+    let project = app().model([]);
+    project.git(["update-index", "--skip-worktree", "app"]);
+    project.write("app", "mine\n");
+
+    project.run(["run"]).exits(2).tells("told to overlook: `app`");
+
+    assert_eq!(project.read("app"), "mine\n");
+}
+
+#[test]
+fn a_sparse_checkout_is_no_uncommitted_change() {
+    let project = app();
+    project.write("far/away", "x\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "--quiet", "-m", "far"]);
+    project.git(["sparse-checkout", "set", "near"]);
+    let project = project.model([does("echo good > app")]);
+
+    project.run(["run"]).exits(0);
+
+    assert!(!project.root().join("far").exists());
+    assert_eq!(project.git(["show", "HEAD:far/away"]), "x");
+}
+
+#[test]
+fn another_working_tree_in_the_settings_does_not_stand_in_for_the_project() {
+    let elsewhere = "mkdir ../w; git archive HEAD | tar x -C ../w; git config core.worktree \"$PWD/../w\"; \
+        echo good > app; touch more";
+    let project = app().model([does(elsewhere)]);
+
+    project.run(["run", "--sessions", "1"]).exits(0);
+
+    let root = project.root();
+    let show = ["-C", root.to_str().unwrap(), "show", "HEAD:app"];
+    assert_eq!(project.git(show), "good");
+}
+
+#[test]
+fn a_replacement_of_a_commit_does_not_stand_in_for_it() {
+    let replace = "echo good > app; git commit -qam good; good=$(git rev-parse HEAD); \
+        echo worse > app; git commit -qam worse; git replace HEAD $good; git checkout -q $good -- app";
+    let project = app().model([does(replace)]);
+
+    project.run(["run", "--sessions", "1"]).exits(0);
+
+    assert_eq!(project.git(["--no-replace-objects", "show", "HEAD:app"]), "good");
+}

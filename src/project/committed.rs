@@ -1,0 +1,64 @@
+//! Whether the files of the working tree are those of HEAD, without taking anybody's word for it.
+
+use super::Project;
+use super::changes::parse;
+use anyhow::Context;
+use anyhow::Result;
+use std::collections::BTreeSet;
+use std::fs;
+use std::path::Path;
+
+impl Project {
+    /// Lists the tracked files that differ from HEAD, also those that git was told to overlook.
+    ///
+    /// `git status` believes the index: a file marked there (`--assume-unchanged`, `--skip-worktree`), or one whose
+    /// remembered times fit, is unchanged to it. A fresh index remembers nothing, so that every file is read.
+    pub fn uncommitted(&self) -> Result<Vec<String>> {
+        let mut differing: BTreeSet<String> = self.changes()?.tracked.into_iter().collect();
+        let Some(head) = self.head()? else { return Ok(differing.into_iter().collect()) };
+        let folder = tempfile::tempdir().context("could not make a folder for an index")?;
+        let index = folder.path().join("index");
+        self.git_with(&index, &["read-tree", &head.commit], None)?;
+        let status = ["status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=no"];
+        let mut read = parse(&self.git_with(&index, &status, None)?).tracked;
+        read.retain(|path| !differing.contains(path));
+        // A clean filter may store other bytes than lie here; the same bytes are no difference, whatever it would do.
+        read.retain(|path| !self.lies_as_committed(&head.commit, path));
+        let absent = |path: &String| self.root.join(path).symlink_metadata().is_err();
+        if read.iter().any(absent) {
+            let sparse = self.left_out_by_sparse_checkout()?;
+            read.retain(|path| !(absent(path) && sparse.contains(path)));
+        }
+        differing.extend(read);
+        Ok(differing.into_iter().collect())
+    }
+
+    /// Tells whether a regular file has the very bytes of the commit.
+    fn lies_as_committed(&self, commit: &str, path: &str) -> bool {
+        let full = self.root.join(path);
+        let regular = full.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
+        regular && self.blob_at(commit, path).is_ok_and(|blob| blob.is_some() && blob == fs::read(full).ok())
+    }
+
+    /// Lists the files that a sparse checkout leaves out; none where there is no such checkout.
+    fn left_out_by_sparse_checkout(&self) -> Result<BTreeSet<String>> {
+        if self.git_line(&["config", "--type=bool", "--get", "core.sparseCheckout"]).ok().as_deref() != Some("true") {
+            return Ok(BTreeSet::new());
+        }
+        let listing = self.git(&["ls-files", "-t", "-z"], None)?;
+        let skipped = listing.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(b"S "));
+        Ok(skipped.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+}
+
+/// Adds to an environment what makes git look at this repository and this working tree, whatever their settings say.
+pub(super) fn pin_down(env: &mut std::collections::BTreeMap<String, String>, git_dir: &Path, root: &Path) {
+    // As a hook of git's would hand them down.
+    for name in ["GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"] {
+        env.remove(name);
+    }
+    env.insert("GIT_DIR".into(), git_dir.to_string_lossy().into_owned());
+    env.insert("GIT_WORK_TREE".into(), root.to_string_lossy().into_owned());
+    // Replacements are seen by this repository's `git` alone: a clone would get the commit as it is.
+    env.insert("GIT_NO_REPLACE_OBJECTS".into(), "1".into());
+}
