@@ -9,7 +9,11 @@ use std::path::Path;
 /// Untracked files, each with a mark that changes when the file does.
 pub type Marks = BTreeMap<String, String>;
 
-/// Paths that differ from HEAD, relative to the root, in git's order. Ignored files are not among them.
+/// The folder of memory's view. It is excluded, but the exclusion can be lost, or the folder added by force.
+const VIEW: &str = ".longhaul/memory/";
+
+/// Paths that differ from HEAD, relative to the root, in git's order. Ignored files are not among them, nor is the view
+/// of memory.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Changes {
     /// Changed, deleted or staged.
@@ -60,6 +64,9 @@ pub(super) fn parse(listing: &[u8]) -> Changes {
     let mut changes = Changes::default();
     for entry in listing.split(|byte| *byte == 0).filter(|entry| entry.len() > 3) {
         let path = String::from_utf8_lossy(&entry[3..]).into_owned();
+        if path.starts_with(VIEW) {
+            continue;
+        }
         if entry.starts_with(b"??") {
             changes.untracked.push(path);
         } else {
@@ -79,6 +86,7 @@ mod tests {
 
         assert_eq!(changes.tracked, ["src/a b.rs", "new\nline.rs"]);
         assert_eq!(changes.untracked, ["notes.txt"]);
+        assert!(parse(b" M .longhaul/memory/a\0?? .longhaul/memory/b\0").is_empty());
         assert!(parse(b"").is_empty());
     }
 }

@@ -95,3 +95,26 @@ fn e30_a_repository_without_commits_works() {
     assert_eq!(project.git(["log", "--format=%s", "--reverse"]), "start\nwip(session 1)");
     assert_eq!(project.stored("f")["baseline"]["commit"], json!(project.git(["rev-parse", "HEAD~1"])));
 }
+
+/// E19 by other ways: the exclusion was emptied, or the folder added by force.
+#[test]
+fn e19_the_view_of_memory_stays_out_of_longhauls_commits_though_nothing_excludes_it() {
+    let project = Project::ready()
+        .feature("f", "test -f f")
+        .model([session([reply([bash(": > .git/info/exclude; touch f")]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.git(["ls-tree", "-r", "--name-only", "HEAD"]), "README\nf");
+}
+
+/// E19: once the folder was added by force, every write to memory made the project look changed.
+#[test]
+fn e19_a_view_of_memory_that_was_added_by_force_stops_no_run() {
+    let add = "git add -f .longhaul; git commit -qm all; touch f";
+    let project =
+        Project::ready().feature("f", "test -f f").model([session([reply([bash(add)]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0);
+    project.run(["run"]).exits(0);
+}
