@@ -99,7 +99,9 @@ impl<'a> Workspace<'a> {
             0 => {}
             1 => self.warn("a command of a longhaul that was killed was still running; it was ended"),
             count => {
-                self.warn(format!("{count} commands of a longhaul that was killed were still running; they were ended"));
+                self.warn(format!(
+                    "{count} commands of a longhaul that was killed were still running; they were ended"
+                ));
             }
         }
     }

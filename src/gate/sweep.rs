@@ -58,6 +58,11 @@ impl Gate<'_> {
                 continue;
             }
             told(&verdict);
+            // It says nothing about the feature: a check before it may have changed tracked files.
+            if verdict.finding() == Finding::NotCommitted {
+                swept.left.push(candidate.feature);
+                continue;
+            }
             swept.verdicts.push(verdict);
         }
         Ok(swept)

@@ -67,7 +67,8 @@ impl Project {
             exit => {
                 // Some reasons, such as «nothing to commit», are told as data.
                 let said = [finished.errors.text(), finished.output.last_lines(5)];
-                let said = said.iter().map(|text| text.trim()).find(|text| !text.is_empty()).unwrap_or("it said nothing");
+                let said =
+                    said.iter().map(|text| text.trim()).find(|text| !text.is_empty()).unwrap_or("it said nothing");
                 bail!("`git {name}` failed in `{}` ({exit}): {said}", self.root.display())
             }
         }

@@ -483,3 +483,15 @@ fn a_session_that_leaves_its_branch_is_told_and_its_commits_are_kept() {
     let stray = project.git(["rev-parse", "HEAD"]);
     assert!(project.git(["for-each-ref", "refs/longhaul/base", "--format=%(objectname)"]).contains(&stray));
 }
+
+#[test]
+fn a_check_that_changes_tracked_files_does_not_end_the_run_with_an_error() {
+    let project = Project::ready().feature("f", "test -f f").feature("g", "echo x >> README; test -f f");
+    let idle = || session([reply([bash("true")]), reply([hand_over()])]);
+    let project = project.model([makes("f"), idle(), idle()]);
+
+    project.run(["run", "--sessions", "3"]).exits(3).shows("the check changed tracked files: `README`");
+
+    assert_eq!(project.status("g"), "open");
+    assert_eq!(project.stored("f")["passes"], true);
+}
