@@ -229,7 +229,7 @@ script: `init.sh`
 abc1234 add the form
 </data>
 
-Files that git does not track; they are the user's and stay out of longhaul's commits:
+Files that git does not track. They are the user's; those you do not change stay out of longhaul's commits:
 
 <data source="untracked files">
 scratch.txt

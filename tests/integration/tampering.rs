@@ -150,3 +150,16 @@ fn a_replacement_of_a_commit_does_not_stand_in_for_it() {
 
     assert_eq!(project.git(["--no-replace-objects", "show", "HEAD:app"]), "good");
 }
+
+#[test]
+fn a_persons_untracked_file_that_a_session_changed_is_committed_with_what_it_proves() {
+    let project = Project::ready();
+    project.write("draft", "bad\n");
+    project.write("mine", "mine\n");
+    let project = project.feature("f", "grep -q good draft").model([does("echo good > draft; touch more")]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.git(["show", "HEAD:draft"]), "good");
+    assert_eq!(project.git(["status", "--porcelain"]), "?? mine");
+}
