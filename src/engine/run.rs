@@ -85,6 +85,14 @@ pub fn require_clean(ws: &Workspace) -> Result<()> {
             .hint("commit or stash them (`git stash -u`) first")
             .into());
     }
+    let nested = ws.project.nested()?;
+    if !nested.is_empty() {
+        let text =
+            format!("these folders are git repositories of their own, in no commit of the project: {}", list(&nested));
+        return Err(Failure::usage(text)
+            .hint("remove the `.git` inside, make it a submodule, or ignore the folder in `.gitignore`")
+            .into());
+    }
     let overlooked = ws.project.uncommitted()?;
     if overlooked.is_empty() {
         return Ok(());

@@ -13,7 +13,11 @@ pub(in crate::gate) fn committed(project: &Project) -> Result<Result<Head, Strin
         return Ok(Err("the project has no commit yet".to_owned()));
     };
     let changed = project.uncommitted()?;
-    Ok(if changed.is_empty() { Ok(head) } else { Err(format!("not in any commit: {}", listed(&changed))) })
+    if !changed.is_empty() {
+        return Ok(Err(format!("not in any commit: {}", listed(&changed))));
+    }
+    let nested = project.nested()?;
+    Ok(if nested.is_empty() { Ok(head) } else { Err(format!("a git repository of its own: {}", listed(&nested))) })
 }
 
 /// Tells in words what of the project moved since `before` was committed; untracked files may come and go.

@@ -90,6 +90,9 @@ impl Project {
     }
 
     fn reason_to_leave_out(&self, path: &str) -> Option<&'static str> {
+        if path.ends_with('/') {
+            return Some("it is a git repository of its own");
+        }
         if looks_secret(path) {
             return Some("its name looks like a secret");
         }

@@ -8,6 +8,7 @@ mod command;
 mod commit;
 mod committed;
 mod history;
+mod nested;
 
 use crate::failure::Failure;
 use anyhow::Context;

@@ -163,3 +163,31 @@ fn a_persons_untracked_file_that_a_session_changed_is_committed_with_what_it_pro
     assert_eq!(project.git(["show", "HEAD:draft"]), "good");
     assert_eq!(project.git(["status", "--porcelain"]), "?? mine");
 }
+
+#[test]
+fn files_in_a_repository_of_their_own_prove_nothing() {
+    let nest = "root=$PWD; mkdir sub; cd sub; git init -q; echo good > app";
+    for more in ["", "; git add -A; git commit -qm sub", "; git add -A; git commit -qm sub; cd ..; git add -A"] {
+        let command = format!("{nest}{more}; cd $root; touch more");
+        let project = Project::ready().feature("f", "grep -q good sub/app").model([does(&command)]);
+
+        project.run(["run", "--sessions", "1"]).exits(3).shows("a git repository of its own: `sub`");
+        project.run(["run"]).exits(2).tells("`sub`").tells("remove the `.git` inside");
+
+        assert_eq!(project.stored("f")["passes"], false, "{command}");
+        assert_eq!(project.read("sub/app"), "good\n");
+    }
+}
+
+#[test]
+fn a_submodule_is_no_repository_of_its_own() {
+    let project = Project::ready();
+    let root = project.root().display().to_string();
+    project.git(["clone", "-q", &root, "../other"]);
+    let allow = "protocol.file.allow=always";
+    project.git(["-c", allow, "submodule", "--quiet", "add", "../other", "sub"]);
+    project.git(["commit", "-qm", "submodule"]);
+    let project = project.feature("f", "test -f f").model([does("touch f")]);
+
+    project.run(["run"]).exits(0);
+}

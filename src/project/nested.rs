@@ -1,0 +1,34 @@
+//! Repositories inside the project whose files belong to no commit of it.
+
+use super::Project;
+use anyhow::Result;
+use std::collections::BTreeSet;
+
+impl Project {
+    /// Lists the folders that hold a git repository of their own and are no submodules. Of their files the project's
+    /// commits know nothing, or only the name of a commit that nobody else has.
+    pub fn nested(&self) -> Result<Vec<String>> {
+        // git names an untracked folder as a whole only when it is a repository.
+        let untracked = self.changes()?.untracked.into_iter();
+        let mut nested: BTreeSet<String> =
+            untracked.filter_map(|path| path.strip_suffix('/').map(str::to_owned)).collect();
+        let staged = self.git(&["ls-files", "--stage", "-z"], None)?;
+        let links = staged.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
+        let paths = links.filter_map(|entry| Some(String::from_utf8_lossy(entry).split_once('\t')?.1.to_owned()));
+        // What was not fetched cannot help a check to pass.
+        let mut paths = paths.filter(|path| self.root.join(path).join(".git").exists()).peekable();
+        if paths.peek().is_some() {
+            let submodules = self.submodules();
+            nested.extend(paths.filter(|path| !submodules.contains(path)));
+        }
+        Ok(nested.into_iter().collect())
+    }
+
+    /// Returns the paths in `.gitmodules`; none when there is no such file.
+    fn submodules(&self) -> BTreeSet<String> {
+        let listed = ["config", "--file", ".gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$"];
+        let listing = self.git(&listed, None).unwrap_or_default();
+        let values = listing.split(|byte| *byte == 0).map(String::from_utf8_lossy);
+        values.filter_map(|entry| Some(entry.split_once('\n')?.1.to_owned())).collect()
+    }
+}
