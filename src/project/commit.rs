@@ -5,6 +5,7 @@ use super::Marks;
 use super::Project;
 use anyhow::Context;
 use anyhow::Result;
+use std::path::Path;
 
 /// Files above this size stay out of longhaul's commits.
 const LARGE: u64 = 10 << 20;
@@ -37,8 +38,15 @@ impl Project {
         if take.is_empty() {
             return Ok(leftover);
         }
-        let list = take.iter().flat_map(|path| path.bytes().chain([0])).collect();
-        self.git_changing(&["add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"], Some(list))?;
+        // git refuses to add what such a path holds; to the commit, the file that was there is gone.
+        let (gone, take): (Vec<String>, Vec<String>) = take.into_iter().partition(|path| self.cannot_be_added(path));
+        let list = |paths: &[String]| Some(paths.iter().flat_map(|path| path.bytes().chain([0])).collect());
+        if !gone.is_empty() {
+            self.git_changing(&["update-index", "--force-remove", "-z", "--stdin"], list(&gone))?;
+        }
+        if !take.is_empty() {
+            self.git_changing(&["add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"], list(&take))?;
+        }
         self.commit(&["commit", "--quiet", "--no-verify", "--allow-empty-message", "-m", message])?;
         leftover.commit = self.head()?.map(|head| head.commit);
         Ok(leftover)
@@ -87,6 +95,17 @@ impl Project {
         let given = |variable: &str| self.environment.get(variable).is_some_and(|value| !value.is_empty());
         let set = |key: &str| self.git_line(&["config", "--get", key]).is_ok_and(|value| !value.is_empty());
         (given("GIT_AUTHOR_NAME") && given("GIT_AUTHOR_EMAIL")) || (set("user.name") && set("user.email"))
+    }
+
+    /// Tells whether a path leads through a link, or to a pipe, socket or device.
+    fn cannot_be_added(&self, path: &str) -> bool {
+        let kind = |path: &Path| self.root.join(path).symlink_metadata().map(|metadata| metadata.file_type());
+        let path = Path::new(path);
+        let through_link = path
+            .ancestors()
+            .skip(1)
+            .any(|folder| !folder.as_os_str().is_empty() && kind(folder).is_ok_and(|kind| kind.is_symlink()));
+        through_link || kind(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir() && !kind.is_symlink())
     }
 
     fn reason_to_leave_out(&self, path: &str) -> Option<&'static str> {

@@ -191,3 +191,22 @@ fn a_submodule_is_no_repository_of_its_own() {
 
     project.run(["run"]).exits(0);
 }
+
+#[test]
+fn tracked_files_behind_a_link_or_turned_into_pipes_do_not_stop_the_commit_of_the_rest() {
+    let project = Project::new();
+    for path in ["web/page", "pipe", "tests/a.sh"] {
+        project.write(path, "exit 1\n");
+    }
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "files"]);
+    project.run(["init"]).exits(0);
+    let swap = "mv web ../web; ln -s ../web web; rm pipe; mkfifo pipe; \
+        mv tests ../tests; ln -s ../tests tests; echo exit 0 > tests/a.sh; touch more";
+    let project = project.feature("f", "sh tests/a.sh").model([does(swap)]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).shows("`tests/a.sh` is not what was approved");
+
+    assert_eq!(project.git(["ls-files"]), "README\nmore\ntests\nweb");
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+}
