@@ -210,3 +210,23 @@ fn tracked_files_behind_a_link_or_turned_into_pipes_do_not_stop_the_commit_of_th
     assert_eq!(project.git(["ls-files"]), "README\nmore\ntests\nweb");
     assert_eq!(project.git(["status", "--porcelain"]), "");
 }
+
+#[test]
+fn a_session_that_detaches_head_does_not_end_a_run_as_done() {
+    let project = Project::ready().feature("f", "test -f f").model([does("git checkout -q --detach; touch f")]);
+
+    let run = project.run(["run"]);
+
+    run.exits(2).tells("began on `main` and ended on a detached HEAD").tells("git switch -c NAME");
+    let work = project.git(["rev-parse", "HEAD"]);
+    project.git(["switch", "-q", "-c", "work"]);
+    project.run(["run"]).exits(0);
+    assert_eq!(project.git(["rev-parse", "work"]), work);
+}
+
+#[test]
+fn a_session_that_changes_the_branch_is_told() {
+    let project = Project::ready().feature("f", "test -f f").model([does("git switch -q -c side; touch f")]);
+
+    project.run(["run"]).exits(0).tells("began on `main` and ended on `side`");
+}
