@@ -2,10 +2,12 @@
 
 use longhaul::cli;
 use longhaul::config::Environment;
+use longhaul::process;
 use std::process::ExitCode;
 use std::sync::Arc;
 
 fn main() -> ExitCode {
+    process::keep_to_itself();
     let environment = Environment::take();
     let output = Arc::new(cli::Output::standard(&environment));
     cli::run(std::env::args_os(), environment, &output).into()

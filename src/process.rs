@@ -6,6 +6,7 @@
 mod group;
 mod interrupt;
 mod output;
+mod own;
 mod running;
 
 pub use group::end_groups;
@@ -13,6 +14,7 @@ pub use group::lives as group_lives;
 pub use group::with_variable as groups_with_variable;
 pub use interrupt::Interrupt;
 pub use output::Output;
+pub use own::keep_to_itself;
 pub use running::Heard;
 pub use running::Running;
 
