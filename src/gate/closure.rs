@@ -73,7 +73,7 @@ impl Named {
             .map(str::to_owned)
             .collect();
         while let Some(text) = texts.pop() {
-            let words = words::words(&text);
+            let words = words::words(&words::spelled_out(&text));
             for name in words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)) {
                 texts.extend(files.get(&name).filter(|_| !named.memory.contains(&name)).map(lossy));
                 named.memory.insert(name);

@@ -5,9 +5,17 @@
 
 const VARIABLE: [&str; 2] = ["$LONGHAUL_CHECKS", "${LONGHAUL_CHECKS}"];
 
+/// Spellings of the folder that a text runs in, which is the project's.
+const HERE: [&str; 4] = ["$(pwd)", "`pwd`", "${PWD}", "$PWD"];
+
 /// Folders that hold tests. Bare `test` and `e2e` are commands or script names far more often than folders.
 const FOLDERS: [&str; 4] = ["test", "tests", "e2e", "spec"];
 const BARE_FOLDERS: [&str; 2] = ["tests", "spec"];
+
+/// Writes out what stands for the folder that a text runs in, so that the paths behind it can be read.
+pub(in crate::gate) fn spelled_out(text: &str) -> String {
+    HERE.iter().fold(text.to_owned(), |text, here| text.replace(here, "."))
+}
 
 /// Splits a text into words, quotes and backslashes resolved. A quoted text with blanks is given whole and in parts,
 /// since it may be a file's name or a text for another shell.
@@ -128,6 +136,15 @@ mod tests {
         assert!(words("bash -c 'pytest tests/a.py; true'").contains(&"tests/a.py".to_owned()));
         assert!(words("bash -c \"sh -c 'pytest tests/a.py'\"").contains(&"tests/a.py".to_owned()));
         assert!(words("echo $(sh tests/a.sh)").contains(&"tests/a.sh".to_owned()));
+    }
+
+    #[test]
+    fn a_path_from_the_working_folder_is_seen() {
+        for text in ["sh \"$PWD/tests/a\"", "sh ${PWD}/tests/a", "sh $(pwd)/tests/a", "sh `pwd`/tests/a"] {
+            let words = words(&spelled_out(text));
+            let paths: Vec<_> = words.iter().filter_map(|word| project_path(word, ".", "/project")).collect();
+            assert_eq!(paths, ["sh", "tests/a"], "{text}");
+        }
     }
 
     #[test]
