@@ -4,7 +4,6 @@ use super::Context;
 use super::error::Code;
 use crate::engine::workspace::Access;
 use crate::failure::Failure;
-use crate::failure::Kind;
 use crate::memory;
 use crate::memory::Author;
 use crate::memory::Origin;
@@ -146,7 +145,8 @@ fn serve(store: &mut Store, input: Option<&Value>, context: &Context) -> Result<
     };
     let result = store.run(input, &origin)?;
     if result.is_error {
-        return Err(Failure::new(Kind::Failed, result.as_text()).into());
+        let text = result.as_text();
+        return Err(Failure::usage(text.strip_prefix("Error: ").unwrap_or(&text)).into());
     }
     match result.as_text() {
         text if text.is_empty() => context.output.data("(an image)"),

@@ -1,4 +1,4 @@
-//! INT and TERM: the first one ends the session in order, the second one ends everything at once.
+//! INT, TERM and HUP: the first one ends the session in order, the second one ends everything at once.
 
 use super::error::Code;
 use super::line::Line;
@@ -49,18 +49,22 @@ fn wait(runtime: &Runtime, ready: &mpsc::Sender<Result<()>>, interrupt: &Interru
 struct Signals {
     int: Signal,
     term: Signal,
+    /// The terminal is gone; what it watched should end in order all the same.
+    hup: Signal,
 }
 
 impl Signals {
     fn listen() -> Result<Self> {
         let one = |kind| signal(kind).context("could not listen for signals");
-        Ok(Self { int: one(SignalKind::interrupt())?, term: one(SignalKind::terminate())? })
+        let (int, term, hup) = (SignalKind::interrupt(), SignalKind::terminate(), SignalKind::hangup());
+        Ok(Self { int: one(int)?, term: one(term)?, hup: one(hup)? })
     }
 
     async fn next(&mut self) {
         tokio::select! {
             _ = self.int.recv() => {}
             _ = self.term.recv() => {}
+            _ = self.hup.recv() => {}
         }
     }
 }

@@ -84,6 +84,5 @@ fn check_changed(ws: &Workspace, checklist: &Checklist, id: &str) -> Result<bool
 /// Runs the check of a feature that a person vouches for, so that what it said is kept; it decides nothing.
 fn look(ws: &Workspace, feature: &Feature) -> Result<Option<Verdict>> {
     let runs = feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command);
-    let outputs = ws.outputs();
-    runs.then(|| verify::judge(ws, feature, Setting { session: None, outputs: &outputs })).transpose()
+    runs.then(|| verify::judge(ws, feature, &Setting::outside(ws))).transpose()
 }

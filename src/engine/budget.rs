@@ -71,8 +71,9 @@ impl Budget {
         };
         let tokens = limits.tokens.map(|tokens| format!("{} tokens", grouped(tokens)));
         let time = limits.time.map(clock::spell);
-        let sessions = limits.sessions.map(|sessions| format!("{sessions} sessions"));
-        let turns = limits.turns_per_session.map(|turns| format!("{turns} turns a session"));
+        let plural = |count: u32, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
+        let sessions = limits.sessions.map(|sessions| plural(sessions, "session"));
+        let turns = limits.turns_per_session.map(|turns| format!("{} a session", plural(turns, "turn")));
         let limits: Vec<String> = [Some(money), tokens, time, sessions, turns].into_iter().flatten().collect();
         format!("limits: {}", limits.join(" · "))
     }

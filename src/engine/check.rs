@@ -26,10 +26,9 @@ pub fn check(ws: &mut Workspace, which: &Which) -> Result<Vec<Outcome>> {
     run::prepare(ws)?;
     let checklist = ws.checklist()?;
     let ids = ids(&checklist, which)?;
-    let outputs = ws.outputs();
     let mut outcomes = Vec::new();
     for id in ids {
-        let outcome = verify::verify(ws, &id, Attempt::Free, Setting { session: None, outputs: &outputs })?;
+        let outcome = verify::verify(ws, &id, Attempt::Free, &Setting::outside(ws))?;
         let interrupted = outcome.verdict.finding() == Finding::Interrupted;
         outcomes.push(outcome);
         if interrupted {

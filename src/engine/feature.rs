@@ -86,8 +86,7 @@ fn baselines_if_clean(ws: &mut Workspace) -> Result<()> {
         ws.notice("the new checks run at the start of the next run: the project has no clean commit yet");
         return Ok(());
     }
-    let outputs = ws.outputs();
-    verify::sweep_baselines(ws, Setting { session: None, outputs: &outputs })
+    verify::sweep_baselines(ws, &Setting::outside(ws))
 }
 
 /// Removes a feature; refuses while another one depends on it.

@@ -9,6 +9,7 @@ use crate::engine::session::Session;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
 use crate::engine::verify::Outcome;
+use crate::engine::verify::Setting;
 use crate::engine::verify::Swept;
 use crate::engine::workspace::PROGRESS;
 use crate::engine::workspace::Workspace;
@@ -54,10 +55,12 @@ pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: boo
     step(ws, "leftover changes committed");
     // A person who interrupts wants to stop now: the next run starts with this check.
     if !matches!(ending, Ending::Interrupted) {
-        report.outcome = run_check(ws, session, ending, tampered)?;
+        let at =
+            Setting { left_out: leftover.left_out.iter().map(|(path, _)| path.clone()).collect(), ..session.setting() };
+        report.outcome = run_check(ws, session, ending, tampered, &at)?;
         step(ws, "check recorded");
         let touched = ws.project.changed_paths(&session.started_at, &ws.head()?.commit).unwrap_or_default();
-        report.swept = verify::sweep(ws, &touched, Some(ws.settings.sweep_budget), session.setting())?;
+        report.swept = verify::sweep(ws, &touched, Some(ws.settings.sweep_budget), &at)?;
         if !report.swept.regressed.is_empty() {
             ws.warn(format!("regressed: {}; a check that passed fails now", report.swept.regressed.join(", ")));
         }
@@ -90,6 +93,13 @@ pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) ->
 /// Warns when the session left the branch it began on, and keeps its commits reachable.
 fn tell_moved_head(ws: &Workspace, session: &Session) -> Result<()> {
     let head = ws.head()?;
+    if !ws.project.contains(&head.commit, &session.started_at)? {
+        ws.project.keep_base(&session.started_at)?;
+        let before = &session.started_at[..7];
+        ws.warn(format!(
+            "the session took commit {before}, where it began, out of the branch; it is kept below `refs/longhaul/base/`"
+        ));
+    }
     if head.branch == session.branch {
         return Ok(());
     }
@@ -100,7 +110,13 @@ fn tell_moved_head(ws: &Workspace, session: &Session) -> Result<()> {
 }
 
 /// Runs the session's check. A session that changed protected files by hand proves nothing, whatever the check says.
-fn run_check(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: bool) -> Result<Option<Outcome>> {
+fn run_check(
+    ws: &mut Workspace,
+    session: &Session,
+    ending: &Ending,
+    tampered: bool,
+    at: &Setting,
+) -> Result<Option<Outcome>> {
     let Some(id) = &session.feature else { return Ok(None) };
     let attempt = match ending {
         Ending::Provider(_) | Ending::Limit(_) => Attempt::Free,
@@ -123,7 +139,7 @@ fn run_check(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: b
         count_attempt(ws, session, id)?;
         return Ok(None);
     }
-    let outcome = verify::verify(ws, id, attempt, session.setting())?;
+    let outcome = verify::verify(ws, id, attempt, at)?;
     if !outcome.verdict.proves() {
         block_if_tried_enough(ws, session, id)?;
     }

@@ -102,7 +102,7 @@ pub fn init<'a>(
 }
 
 fn read(sources: &Sources) -> Result<Read> {
-    let spec = sources.spec.as_deref().map(|path| read_text(path, "the specification")).transpose()?;
+    let spec = sources.spec.as_deref().map(read_spec).transpose()?;
     let import = match &sources.from {
         None => None,
         Some(path) => {
@@ -115,6 +115,18 @@ fn read(sources: &Sources) -> Result<Read> {
         }
     };
     Ok(Read { spec, import })
+}
+
+/// Reads a specification; an empty one would leave the initializer to guess.
+fn read_spec(path: &Path) -> Result<String> {
+    let text = read_text(path, "the specification")?;
+    if text.trim().is_empty() {
+        let told = format!("the specification `{}` is empty", path.display());
+        return Err(Failure::usage(told)
+            .hint("write down what is to be built, then run the same command again")
+            .into());
+    }
+    Ok(text)
 }
 
 /// Reads a file a person named; what is wrong with it is their business, so each fault is a usage failure.
@@ -152,7 +164,10 @@ fn take_spec(ws: &mut Workspace, spec: Option<String>, done: &mut Done) -> Resul
     let Some(text) = spec else { return Ok(()) };
     if let Some(there) = ws.memory.read(SPEC)? {
         if there != text.as_bytes() {
-            done.kept.push("memory already holds another specification; `longhaul memory` can change it".to_owned());
+            done.kept.push(
+                "another specification is in memory already; `longhaul memory delete spec.md` makes room for this one"
+                    .to_owned(),
+            );
         }
         return Ok(());
     }

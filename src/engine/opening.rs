@@ -59,7 +59,7 @@ pub fn work(
         next,
         index: index(ws)?,
         progress: progress(ws)?,
-        init: text(ws, INIT)?,
+        init: ws.text(INIT)?,
         init_result,
         commits: ws.project.last_commits(COMMITS)?,
         untracked: session.untracked.keys().cloned().collect(),
@@ -84,7 +84,7 @@ pub fn initializer(ws: &mut Workspace, number: u32, notices: &[String]) -> Resul
         without_check: without_check.map(|feature| feature.id.clone()).collect(),
         index: index(ws)?,
         progress: progress(ws)?,
-        init: text(ws, INIT)?,
+        init: ws.text(INIT)?,
         files: files(ws),
         commits: ws.project.last_commits(COMMITS)?,
     }
@@ -95,17 +95,13 @@ fn name(ws: &Workspace) -> String {
     ws.project.root().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
 }
 
-fn text(ws: &Workspace, path: &str) -> Result<String> {
-    Ok(ws.memory.read(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default())
-}
-
 fn progress(ws: &Workspace) -> Result<String> {
-    Ok(newest_progress(&text(ws, PROGRESS)?, ENTRIES, PROGRESS_BYTES).to_owned())
+    Ok(newest_progress(&ws.text(PROGRESS)?, ENTRIES, PROGRESS_BYTES).to_owned())
 }
 
 /// Returns `MEMORY.md`; what does not fit is said in words, never left out in silence.
 fn index(ws: &Workspace) -> Result<String> {
-    let whole = text(ws, "MEMORY.md")?;
+    let whole = ws.text("MEMORY.md")?;
     let mut shown = String::new();
     let lines: Vec<&str> = whole.lines().collect();
     for (count, line) in lines.iter().enumerate() {
@@ -150,7 +146,7 @@ fn describe_check(check: &Check) -> String {
 
 fn scripts(ws: &Workspace, feature: &Feature) -> Result<Vec<Script>> {
     let pins = feature.check.iter().flat_map(|check| check.pins.keys()).filter(|path| path.starts_with("checks/"));
-    let script = |path: &String| Ok(Script { path: path.clone(), text: text(ws, path)? });
+    let script = |path: &String| Ok(Script { path: path.clone(), text: ws.text(path)? });
     pins.map(script).collect()
 }
 

@@ -48,6 +48,8 @@ fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String
             Some(format!("{id} waits for a person to look; `longhaul accept {id}` vouches for it"))
         }
         State::Waiting => Some(format!("{id} waits for {}", feature.depends_on.join(", "))),
-        State::NoCheck => Some(format!("{id} has no check; `longhaul feature remove {id}` and add it again with one")),
+        State::NoCheck => Some(format!(
+            "{id} has no check; `longhaul run` asks an initializer session for one, or remove it and add it again"
+        )),
     }
 }

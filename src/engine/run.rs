@@ -63,8 +63,7 @@ pub(in crate::engine) fn prepare(ws: &mut Workspace) -> Result<()> {
         ws.tell(&Event::Committed { place: "project".to_owned(), id, subject: "start".to_owned() });
     }
     require_branch(ws)?;
-    let outputs = ws.outputs();
-    verify::sweep_baselines(ws, Setting { session: None, outputs: &outputs })
+    verify::sweep_baselines(ws, &Setting::outside(ws))
 }
 
 /// Takes over what people changed in the view between two commands.
@@ -79,6 +78,9 @@ pub fn require_clean(ws: &Workspace) -> Result<()> {
     let changes = ws.project.changes()?;
     if !changes.untracked.is_empty() {
         ws.notice(format!("untracked files stay out of longhaul's commits: {}", list(&changes.untracked)));
+    }
+    if !changes.submodules.is_empty() {
+        ws.notice(format!("changes inside submodules stay where they are: {}", list(&changes.submodules)));
     }
     if !changes.tracked.is_empty() {
         return Err(Failure::usage(format!("the project has uncommitted changes: {}", list(&changes.tracked)))
@@ -198,8 +200,7 @@ fn was_judged(ws: &Workspace, feature: &Feature) -> Result<bool> {
 
 /// Runs the feature's check before spending a session on it: other work may have made it pass.
 fn green_now(ws: &mut Workspace, id: &str) -> Result<bool> {
-    let outputs = ws.outputs();
-    let proven = verify::prove_if_green(ws, id, Setting { session: None, outputs: &outputs })?;
+    let proven = verify::prove_if_green(ws, id, &Setting::outside(ws))?;
     if proven {
         ws.notice(format!("{id} is proven without a session: its check passes now and did not before"));
     }
@@ -208,19 +209,16 @@ fn green_now(ws: &mut Workspace, id: &str) -> Result<bool> {
 
 /// Everything is proven or accepted; the last word is a sweep at the final commit.
 fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Option<Stop>> {
+    if !ws.settings.final_sweep {
+        let text = "every required feature was proven or accepted; the final sweep was left out";
+        let hint = "run without `--no-final-sweep` to look at all of them at the final commit";
+        return Ok(Some(Stop::because(Kind::Limit, text, hint)));
+    }
     if verify::due(checklist, tree).is_empty() {
         return Ok(Some(Stop::Done(done_line(checklist, tree))));
     }
-    if !ws.settings.final_sweep {
-        return Ok(Some(Stop::because(
-            Kind::Limit,
-            "every required feature was proven, but not all at the final commit",
-            "run without `--no-final-sweep`, or `longhaul check --all`",
-        )));
-    }
     ws.notice("final sweep: every check once more at the final commit");
-    let outputs = ws.outputs();
-    let swept = verify::sweep(ws, &[], None, Setting { session: None, outputs: &outputs })?;
+    let swept = verify::sweep(ws, &[], None, &Setting::outside(ws))?;
     if !swept.regressed.is_empty() {
         ws.warn(format!("regressed: {}", swept.regressed.join(", ")));
     }

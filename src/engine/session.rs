@@ -15,6 +15,7 @@ use crate::engine::recover;
 use crate::engine::run;
 use crate::engine::verify;
 use crate::engine::verify::Setting;
+use crate::engine::workspace::INIT;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::gate::Gate;
@@ -62,8 +63,8 @@ pub struct Session {
 
 impl Session {
     /// Returns where its checks put their outputs.
-    pub fn setting(&self) -> Setting<'_> {
-        Setting { session: Some(self.number), outputs: &self.artifacts }
+    pub fn setting(&self) -> Setting {
+        Setting { session: Some(self.number), outputs: self.artifacts.clone(), left_out: Vec::new() }
     }
 
     /// Says what it used, for the progress log.
@@ -157,7 +158,7 @@ fn finish(ws: &mut Workspace, client: &Client, budget: &mut Budget, mut session:
     }
     let report = hook::run(ws, &session, &ending, tampered || found.tampered())?;
     if session.feature.is_none() && ending != Ending::Interrupted {
-        verify::sweep_baselines(ws, session.setting())?;
+        verify::sweep_baselines(ws, &session.setting())?;
     }
     let outcome = report.outcome.as_ref().map_or(String::new(), |outcome| outcome.verdict.finding().to_string());
     end(ws, session.number, &report.reason, &outcome);
@@ -204,6 +205,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         files,
         init_script: place.init_script.as_deref().map(tools::init_command),
         artifacts: session.artifacts.clone(),
+        left_out: Vec::new(),
         session: Some(session.number),
         clock: ws.clock,
     };
@@ -269,7 +271,8 @@ fn freeze_drafts(ws: &mut Workspace, number: u32) -> Result<()> {
 /// Says what an initializer still has to leave behind.
 pub fn missing_after_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
     let checklist = ws.checklist()?;
-    Ok(tools::missing(&checklist, ws.project.root(), ws.init_script()?.as_deref()))
+    let settled = prompts::needs_no_init(&ws.text(INIT)?);
+    Ok(tools::missing(&checklist, ws.project.root(), ws.init_script()?.as_deref(), settled))
 }
 
 /// Writes down which untracked files are the user's; as a whole, since half a list would give the rest away.

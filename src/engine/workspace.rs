@@ -5,6 +5,7 @@ use crate::checklist::ParseProblem;
 use crate::clock::Clock;
 use crate::engine::lock::RunLock;
 use crate::engine::settings::Settings;
+use crate::engine::verify::Setting;
 use crate::engine::voice::Voice;
 use crate::event::Event;
 use crate::event::Sink;
@@ -205,16 +206,17 @@ impl<'a> Workspace<'a> {
         Origin { session, feature: feature.map(str::to_owned), project_commit, ..Origin::of(Author::Longhaul) }
     }
 
-    /// Makes the gate for the committed checks of now; outputs go to `outputs`.
-    pub fn gate(&self, session: Option<u32>, outputs: &Path) -> Result<Gate<'_>> {
+    /// Makes the gate for the committed checks of now.
+    pub fn gate(&self, at: &Setting) -> Result<Gate<'_>> {
         Ok(Gate {
             project: &self.project,
             settings: &self.settings.gate,
             interrupt: self.interrupt,
             files: self.check_files()?,
             init_script: self.init_script()?.as_deref().map(tools::init_command),
-            artifacts: outputs.to_owned(),
-            session,
+            artifacts: at.outputs.clone(),
+            left_out: at.left_out.clone(),
+            session: at.session,
             clock: self.clock,
         })
     }
@@ -232,16 +234,23 @@ impl<'a> Workspace<'a> {
         self.memory.read(&format!("{PINNED}{id}")).ok().flatten()
     }
 
+    /// Reads a file of memory as text; empty when there is none.
+    pub fn text(&self, path: &str) -> Result<String> {
+        Ok(self.memory.read(path)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default())
+    }
+
     /// Returns the path of the init script that memory names, relative to the project.
     pub fn init_script(&self) -> Result<Option<String>> {
-        let text = self.memory.read(INIT)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        Ok(text.as_deref().and_then(prompts::init_path))
+        Ok(prompts::init_path(&self.text(INIT)?))
     }
 
     /// Compares the view with HEAD: people's edits are adopted, protected files put back; all of it is told.
     pub fn inspect(&mut self, session: Option<u32>, keep_in: &Path) -> Result<Findings> {
         let origin = Origin { session, ..Origin::of(Author::External) };
         let findings = self.memory.inspect(&origin, keep_in)?;
+        for path in &findings.adopted {
+            self.notice(format!("`{path}` was edited in the view; the edit is committed"));
+        }
         described(&findings).into_iter().for_each(|line| self.warn(line));
         Ok(findings)
     }
@@ -262,9 +271,6 @@ fn described(findings: &Findings) -> Vec<String> {
     }
     for path in &findings.restored {
         lines.push(format!("`{path}` is protected and was changed in the view; it was put back"));
-    }
-    for path in &findings.adopted {
-        lines.push(format!("`{path}` was edited in the view; the edit is committed"));
     }
     for (path, kept) in &findings.set_aside {
         lines.push(format!("what was found at `{path}` is kept as `{}`", kept.display()));

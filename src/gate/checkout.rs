@@ -8,13 +8,17 @@ use anyhow::Result;
 pub(in crate::gate) const IN_PLACE: &str = "in-place";
 
 /// Returns the commit that the working tree shows, or in words why it shows none.
-pub(in crate::gate) fn committed(project: &Project) -> Result<Result<Head, String>> {
+pub(in crate::gate) fn committed(project: &Project, left_out: &[String]) -> Result<Result<Head, String>> {
     let Some(head) = project.head()? else {
         return Ok(Err("the project has no commit yet".to_owned()));
     };
     let changed = project.uncommitted()?;
     if !changed.is_empty() {
         return Ok(Err(format!("not in any commit: {}", listed(&changed))));
+    }
+    if !left_out.is_empty() {
+        let way_out = "commit them yourself, or ignore them if the feature does not need them";
+        return Ok(Err(format!("left out of the session's commit: {}; {way_out}", listed(left_out))));
     }
     let nested = project.nested()?;
     Ok(if nested.is_empty() { Ok(head) } else { Err(format!("a git repository of its own: {}", listed(&nested))) })

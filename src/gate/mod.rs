@@ -92,6 +92,8 @@ pub struct Gate<'a> {
     pub init_script: Option<String>,
     /// Folder for head and tail of outputs, by digest.
     pub artifacts: PathBuf,
+    /// Files that a session made and that are in no commit: a pass could rest on them.
+    pub left_out: Vec<String>,
     pub session: Option<u32>,
     pub clock: Clock,
 }
@@ -117,7 +119,7 @@ impl Gate<'_> {
         if let Some(refused) = self.refusal(check, pinned)? {
             return Ok(self.verdict(feature, check, self.project.head()?.as_ref(), None, refused));
         }
-        let head = match checkout::committed(self.project)? {
+        let head = match checkout::committed(self.project, &self.left_out)? {
             Ok(head) => head,
             Err(reason) => {
                 let refused = Trial::refused(Finding::NotCommitted, reason);
@@ -194,6 +196,7 @@ impl Gate<'_> {
             checkout: checkout::IN_PLACE,
             session: self.session,
             at: self.clock.now().to_string(),
+            untracked: self.project.changes().map(|changes| changes.untracked).unwrap_or_default(),
             red: red.cloned(),
         };
         Verdict::new(trial, circumstances)

@@ -101,6 +101,7 @@ impl Bench {
             files: self.files.clone(),
             init_script: self.init_script.clone(),
             artifacts: self.folder.path().join("artifacts"),
+            left_out: Vec::new(),
             session: Some(7),
             clock: Clock::fixed("2026-11-29T14:03:00Z".parse().unwrap()),
         }

@@ -10,6 +10,9 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
+/// Untracked files that evidence names; more are as good as this many.
+const UNTRACKED: usize = 20;
+
 /// The kinds of result.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Finding {
@@ -184,6 +187,8 @@ pub(in crate::gate) struct Circumstances {
     pub checkout: &'static str,
     pub session: Option<u32>,
     pub at: String,
+    /// Untracked files that lay in the project; they are in no commit.
+    pub untracked: Vec<String>,
     pub red: Option<Red>,
 }
 
@@ -246,7 +251,7 @@ impl Verdict {
         json!({
             "commit": of.commit, "tree": of.tree, "check": of.check, "exit": self.trial.exit_json(),
             "seconds": self.seconds(), "output": self.trial.output_json(), "runs": self.trial.runs, "red": red,
-            "level": of.level, "checkout": of.checkout, "approved_by": of.approved_by, "session": of.session, "at": of.at,
+            "level": of.level, "checkout": of.checkout, "approved_by": of.approved_by, "session": of.session, "at": of.at, "untracked": of.untracked.iter().take(UNTRACKED).collect::<Vec<_>>(),
         })
     }
 
@@ -286,6 +291,7 @@ impl Verdict {
             checkout: "in-place",
             session: Some(7),
             at: "2026-11-29T14:03:00Z".to_owned(),
+            untracked: Vec::new(),
             red: None,
         };
         Self::new(Trial::refused(finding, ""), circumstances)

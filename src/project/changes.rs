@@ -19,12 +19,14 @@ pub struct Changes {
     /// Changed, deleted or staged.
     pub tracked: Vec<String>,
     pub untracked: Vec<String>,
+    /// Submodules with changes inside that no commit of the project can hold.
+    pub submodules: Vec<String>,
 }
 
 impl Changes {
     /// Tells whether git knows of no difference at all.
     pub fn is_empty(&self) -> bool {
-        self.tracked.is_empty() && self.untracked.is_empty()
+        self.tracked.is_empty() && self.untracked.is_empty() && self.submodules.is_empty()
     }
 }
 
@@ -32,7 +34,7 @@ impl Project {
     /// Compares the working tree with HEAD.
     pub fn changes(&self) -> Result<Changes> {
         let listing = self.git(
-            &["--no-optional-locks", "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all"],
+            &["--no-optional-locks", "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"],
             None,
         )?;
         Ok(parse(&listing))
@@ -40,9 +42,12 @@ impl Project {
 }
 
 impl Project {
-    /// Marks the files that git does not track now, so that it can be told later which of them were left alone.
+    /// Marks the files that git does not track now, and the submodules that are changed inside, so that it can be told
+    /// later which of them were left alone.
     pub fn untracked_marks(&self) -> Result<Marks> {
-        Ok(self.changes()?.untracked.into_iter().map(|path| (path.clone(), mark(&self.root.join(path)))).collect())
+        let Changes { untracked, submodules, .. } = self.changes()?;
+        let marked = untracked.into_iter().chain(submodules);
+        Ok(marked.map(|path| (path.clone(), mark(&self.root.join(path)))).collect())
     }
 
     /// Tells whether an untracked file is as it was when it was marked.
@@ -59,18 +64,26 @@ fn mark(path: &Path) -> String {
     )
 }
 
-/// Reads `XY path NUL …`; `??` is an untracked path.
+/// Reads git's second porcelain form: `1 XY SUB …`, `u XY SUB …` and `? PATH`, each ended by a NUL.
 pub(super) fn parse(listing: &[u8]) -> Changes {
     let mut changes = Changes::default();
-    for entry in listing.split(|byte| *byte == 0).filter(|entry| entry.len() > 3) {
-        let path = String::from_utf8_lossy(&entry[3..]).into_owned();
-        if path.starts_with(VIEW) {
+    for entry in listing.split(|byte| *byte == 0).map(String::from_utf8_lossy) {
+        // The path is the last of so many fields, and may hold blanks itself.
+        let fields = match entry.chars().next() {
+            Some('1') => 9,
+            Some('u') => 11,
+            Some('?') => 2,
+            _ => continue,
+        };
+        let fields: Vec<&str> = entry.splitn(fields, ' ').collect();
+        let Some(path) = fields.last().filter(|path| !path.starts_with(VIEW)).map(|path| (*path).to_owned()) else {
             continue;
-        }
-        if entry.starts_with(b"??") {
-            changes.untracked.push(path);
-        } else {
-            changes.tracked.push(path);
+        };
+        match fields.as_slice() {
+            ["?", ..] => changes.untracked.push(path),
+            // Nothing staged, and the submodule itself is at the commit that is recorded.
+            ["1", ".M", submodule, ..] if submodule.starts_with("S.") => changes.submodules.push(path),
+            _ => changes.tracked.push(path),
         }
     }
     changes
@@ -82,11 +95,19 @@ mod tests {
 
     #[test]
     fn a_listing_is_split_into_tracked_and_untracked_paths() {
-        let changes = parse(b" M src/a b.rs\0A  new\nline.rs\0?? notes.txt\0");
+        let changes = parse(
+            b"1 .M N... 100644 100644 100644 aa bb src/a b.rs\0\
+              1 A. N... 000000 100644 100644 aa bb new\nline.rs\0\
+              1 .M SC.. 160000 160000 160000 aa bb moved\0\
+              1 .M S.MU 160000 160000 160000 aa bb dirty\0\
+              u UU N... 100644 100644 100644 100644 a b c torn\0\
+              ? my notes.txt\0",
+        );
 
-        assert_eq!(changes.tracked, ["src/a b.rs", "new\nline.rs"]);
-        assert_eq!(changes.untracked, ["notes.txt"]);
-        assert!(parse(b" M .longhaul/memory/a\0?? .longhaul/memory/b\0").is_empty());
+        assert_eq!(changes.tracked, ["src/a b.rs", "new\nline.rs", "moved", "torn"]);
+        assert_eq!(changes.untracked, ["my notes.txt"]);
+        assert_eq!(changes.submodules, ["dirty"]);
+        assert!(parse(b"1 .M N... 1 1 1 a b .longhaul/memory/a\0? .longhaul/memory/b\0").is_empty());
         assert!(parse(b"").is_empty());
     }
 }

@@ -26,7 +26,7 @@ impl Project {
     ///
     /// A merge or a rebase that the session left open is committed as it lies: nothing is thrown away.
     pub fn commit_leftover(&self, message: &str, before: &Marks) -> Result<Leftover> {
-        let Changes { tracked, untracked } = self.changes()?;
+        let Changes { tracked, untracked, submodules } = self.changes()?;
         let mut leftover = Leftover::default();
         let mut take = tracked;
         for path in untracked.into_iter().filter(|path| !self.is_untouched(path, before)) {
@@ -35,6 +35,8 @@ impl Project {
                 None => take.push(path),
             }
         }
+        let inside = submodules.into_iter().filter(|path| !before.contains_key(path));
+        leftover.left_out.extend(inside.map(|path| (path, "its changes are inside a submodule")));
         if take.is_empty() {
             return Ok(leftover);
         }

@@ -50,6 +50,13 @@ impl Project {
         Ok(lines)
     }
 
+    /// Tells whether `ancestor` is in the history of `commit`.
+    pub fn contains(&self, commit: &str, ancestor: &str) -> Result<bool> {
+        let (commit, ancestor) = (Oid::from_str(commit)?, Oid::from_str(ancestor)?);
+        let descends = self.repository.graph_descendant_of(commit, ancestor);
+        Ok(commit == ancestor || descends.context("could not compare two commits of the project")?)
+    }
+
     /// Lists the commits after `from` up to HEAD, newest first, as full ids; empty when `from` is no longer an ancestor.
     pub fn commits_since(&self, from: &str) -> Result<Vec<String>> {
         let mut ids = Vec::new();

@@ -17,6 +17,7 @@ use serde::Serialize;
 pub use seeds::Seed;
 pub use seeds::init_path;
 pub use seeds::init_text;
+pub use seeds::needs_no_init;
 pub use seeds::seeds;
 
 const RULES: &str = include_str!("../../templates/prompts/rules.md");

@@ -31,6 +31,8 @@ struct Values<'a> {
     path: Option<&'a str>,
     starts: &'a str,
     ready: &'a str,
+    /// There is no script, and there is to be none.
+    settled: bool,
 }
 
 /// Renders the files memory starts with, in the order they are committed.
@@ -44,8 +46,8 @@ pub fn seeds(project: &str) -> Result<Vec<Seed>> {
     SEEDS.into_iter().map(seed).collect()
 }
 
-/// Words the reference to the init script at `path`, for `init.md`.
-pub fn init_text(path: &str, starts: &str, ready: &str) -> Result<String> {
+/// Words the reference to the init script at `path`, for `init.md`; without one, that the project needs none.
+pub fn init_text(path: Option<&str>, starts: &str, ready: &str) -> Result<String> {
     // A line of its own could be taken for another script.
     let line = |text: &str| text.split_whitespace().collect::<Vec<_>>().join(" ");
     let (starts, ready) = (line(starts), line(ready));
@@ -53,8 +55,13 @@ pub fn init_text(path: &str, starts: &str, ready: &str) -> Result<String> {
     render(
         "memory/init.md",
         template,
-        &Values { path: Some(path), starts: &starts, ready: &ready, ..Values::default() },
+        &Values { path, starts: &starts, ready: &ready, settled: path.is_none(), ..Values::default() },
     )
+}
+
+/// Tells whether `init.md` says that there is to be no init script.
+pub fn needs_no_init(text: &str) -> bool {
+    text.lines().any(|line| line.starts_with("No init script: "))
 }
 
 /// Reads the init script's path out of `init.md`; `None` while none is named.
@@ -80,7 +87,7 @@ mod tests {
 
     #[test]
     fn the_init_script_is_read_back_as_it_was_named() {
-        let text = init_text("tools/in`it.sh", "a server\n- script: `other`", "curl  localhost").unwrap();
+        let text = init_text(Some("tools/in`it.sh"), "a server\n- script: `other`", "curl  localhost").unwrap();
         assert_eq!(
             text,
             "# Init script\n\n- script: `tools/in`it.sh`\n- starts: a server - script: `other`\n- ready: curl \
@@ -88,5 +95,8 @@ mod tests {
         );
         assert_eq!(init_path(&text).as_deref(), Some("tools/in`it.sh"));
         assert_eq!(init_path(""), None);
+        assert!(!needs_no_init(&text) && !needs_no_init(&seeds("p").unwrap()[INIT].text));
+        let none = init_text(None, "", "").unwrap();
+        assert!(needs_no_init(&none) && init_path(&none).is_none(), "{none}");
     }
 }

@@ -78,7 +78,9 @@ impl Bench {
 
     /// Returns the tools of an initializer session.
     pub(crate) fn toolbox(&mut self) -> Toolbox<'_> {
-        let init_text = |path: &str, starts: &str, ready: &str| Ok(format!("{path}\n{starts}\n{ready}\n"));
+        let init_text = |path: Option<&str>, starts: &str, ready: &str| {
+            Ok(format!("{}\n{starts}\n{ready}\n", path.unwrap_or("none")))
+        };
         self.toolbox_of(Kind::Initializer { init_text })
     }
 

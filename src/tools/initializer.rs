@@ -30,8 +30,9 @@ const FEATURE_FIELDS: [&str; 9] =
 /// Fields of a check that say who approved it and what its files were then.
 const NOT_GIVEN: [&str; 2] = ["approved_by", "pins"];
 
-/// Words the reference to the init script: path, what it starts, how to know that it is up.
-pub type InitText = fn(&str, &str, &str) -> anyhow::Result<String>;
+/// Words the reference to the init script: path, what it starts, how to know that it is up. Without a path it says that
+/// the project needs none.
+pub type InitText = fn(Option<&str>, &str, &str) -> anyhow::Result<String>;
 
 /// Adds features as drafts, all of them or none.
 pub(super) fn add_features(store: &mut Store, origin: &Origin, input: &Value) -> Result<ToolResult, ToolError> {
@@ -105,15 +106,22 @@ pub(super) fn set_init(
 ) -> Result<(ToolResult, String), ToolError> {
     let input = Input::new(input, &["path", "starts", "ready"])?;
     let path = edit::script(root, input.words("path")?)?;
-    let text = worded(&path, input.words("starts")?, input.words("ready")?)?;
+    let text = worded(Some(&path), input.words("starts")?, input.words("ready")?)?;
     let origin = Origin { author: Author::Longhaul, ..origin.clone() };
     let change = Change { path: INIT.to_owned(), bytes: Some(text.into_bytes()) };
     store.write(&format!("init: script {path}"), &[change], &origin)?;
     Ok((ToolResult::text(format!("`{path}` is the init script; try it with `setup`")), path))
 }
 
-/// Says what an initializer still has to leave behind.
-pub fn missing(checklist: &Checklist, root: &Path, script: Option<&str>) -> Vec<String> {
+/// Keeps that the project needs no init script: the initializer was told that one is missing and left it so.
+pub(super) fn settle_without_init(store: &mut Store, origin: &Origin, worded: InitText) -> anyhow::Result<()> {
+    let origin = Origin { author: Author::Longhaul, ..origin.clone() };
+    let change = Change { path: INIT.to_owned(), bytes: Some(worded(None, "", "")?.into_bytes()) };
+    store.write("init: no script needed", &[change], &origin).map(drop)
+}
+
+/// Says what an initializer still has to leave behind; `settled` tells that there is to be no init script.
+pub fn missing(checklist: &Checklist, root: &Path, script: Option<&str>, settled: bool) -> Vec<String> {
     let mut missing = Vec::new();
     let features = checklist.features();
     if !features.iter().any(|feature| feature.check.is_some()) {
@@ -125,6 +133,7 @@ pub fn missing(checklist: &Checklist, root: &Path, script: Option<&str>) -> Vec<
         missing.push(format!("required features without a check: {}", without.join(", ")));
     }
     match script {
+        None if settled => {}
         None => missing.push("no init script is named; write one and call `set_init`".to_owned()),
         Some(path) if !root.join(path).is_file() => missing.push(format!("the init script `{path}` does not exist")),
         Some(_) => {}
@@ -324,7 +333,7 @@ mod tests {
     fn what_is_missing_is_named() {
         let project = tempfile::tempdir().unwrap();
         let mut checklist = Checklist::empty();
-        let missing = |checklist: &Checklist, script| missing(checklist, project.path(), script);
+        let missing = |checklist: &Checklist, script| missing(checklist, project.path(), script, false);
         assert_eq!(
             missing(&checklist, Some("init.sh")),
             ["no feature has a check yet", "the init script `init.sh` does not exist"]

@@ -188,7 +188,7 @@ impl<'a> Toolbox<'a> {
         let hand_over = HandOver::read(input)?;
         if matches!(self.kind, Kind::Initializer { .. }) && !self.told_missing {
             let checklist = read_checklist(self.place.memory)?;
-            let missing = initializer::missing(&checklist, &self.place.root, self.place.init_script.as_deref());
+            let missing = initializer::missing(&checklist, &self.place.root, self.place.init_script.as_deref(), false);
             if !missing.is_empty() {
                 self.told_missing = true;
                 return Err(tell(format!(
@@ -196,6 +196,9 @@ impl<'a> Toolbox<'a> {
                     missing.join("; ")
                 )));
             }
+        }
+        if let (Kind::Initializer { init_text }, None) = (&self.kind, &self.place.init_script) {
+            initializer::settle_without_init(self.place.memory, &self.place.origin, *init_text)?;
         }
         self.handed_over = Some(hand_over);
         Ok(ToolResult::text("the session ends here"))

@@ -72,6 +72,8 @@ fn an_initializer_is_told_once_what_is_missing() {
     assert_eq!(tools.handed_over(), None);
     assert!(!tools.call(&words, 2).unwrap().is_error);
     assert_eq!(tools.handed_over().unwrap().done, "all");
+    drop(tools);
+    assert_eq!(bench.memory("init.md").unwrap(), "none\n\n\n");
 }
 
 #[test]

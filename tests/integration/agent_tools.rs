@@ -82,6 +82,7 @@ impl Session {
             files,
             init_script: Some(longhaul::tools::init_command("init.sh")),
             artifacts: self.folder.path().join("artifacts"),
+            left_out: Vec::new(),
             session: Some(3),
             clock: Clock::system(),
         };

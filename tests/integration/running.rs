@@ -474,6 +474,89 @@ fn a_check_that_changes_tracked_files_proves_nothing_and_its_changes_are_kept() 
 }
 
 #[test]
+fn a_pass_that_rests_on_a_file_left_out_of_the_commit_proves_nothing() {
+    let makes = |text: &str| session([reply([bash(text)]), reply([hand_over()])]);
+    let project = Project::ready()
+        .feature("a", "test -f server.pem")
+        .model([makes("echo key > server.pem; touch x"), makes("git add -f server.pem; git commit -qm 'a test key'")]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).tells("left out of the session's commit: `server.pem`");
+    assert_eq!(project.status("a"), "open");
+    assert_eq!(project.stored("a")["last_verdict"]["verdict"], "not committed");
+
+    project.run(["run"]).exits(0);
+    assert_eq!(project.git(["show", "HEAD:server.pem"]), "key");
+}
+
+#[test]
+fn a_session_that_rewrites_history_is_told_and_loses_nothing() {
+    let resets = bash("git reset -q --hard HEAD~1; touch a");
+    let project = Project::ready().feature("a", "test -f a");
+    project.write("mine", "work of a person\n");
+    project.git(["add", "mine"]);
+    project.git(["commit", "-qm", "mine"]);
+    let mine = project.git(["rev-parse", "HEAD"]);
+    let project = project.model([session([reply([resets]), reply([hand_over()])])]);
+
+    project.run(["run"]).tells("out of the branch");
+
+    assert!(project.git(["for-each-ref", "refs/longhaul/base", "--format=%(objectname)"]).contains(&mine));
+}
+
+#[test]
+fn changes_inside_a_submodule_end_no_run_and_prove_nothing() {
+    let project = Project::new();
+    let library = project.home().join("library");
+    let library = library.to_str().unwrap();
+    project.git(["init", "-q", library]);
+    project.git(["-C", library, "commit", "-q", "--allow-empty", "-m", "library"]);
+    project.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "lib"]);
+    project.git(["commit", "-qm", "submodule"]);
+    project.run(["init"]).exits(0);
+    let inside = session([reply([bash("touch lib/inside more")]), reply([hand_over()])]);
+    let project = project.feature("a", "test -f lib/inside").model([inside]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).tells("left out of the session's commit: `lib`");
+    assert_eq!(project.status("a"), "open");
+    // It is there, it is told, and it is in nobody's way.
+    project.run(["check", "--all"]).tells("changes inside submodules stay where they are: `lib`");
+}
+
+#[test]
+fn a_project_that_needs_no_init_script_gets_past_its_initializer() {
+    let features =
+        call("add_features", json!({ "features": [{ "id": "a", "title": "a", "check": { "run": "test -f a" } }] }));
+    let initializer = session([reply([features]), reply([hand_over()]), reply([hand_over()])]);
+    let project = Project::new().model([initializer, makes("a")]);
+    project.write("../SPEC.md", "# Something small\n");
+
+    project.run(["init", "--spec", "../SPEC.md"]).exits(0).hides("not finished");
+    project.run(["run"]).exits(0);
+
+    assert!(project.memory_git(["show", "HEAD:init.md"]).contains("this project needs none"));
+}
+
+#[test]
+fn without_a_final_sweep_a_run_does_not_end_as_done() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+
+    project.run(["run", "--no-final-sweep"]).exits(3).tells("the final sweep was left out");
+}
+
+#[test]
+fn a_variable_of_git_does_not_lead_to_another_repository() {
+    let other = Project::new();
+    let before = other.git(["rev-parse", "HEAD"]);
+    let elsewhere = other.root().join(".git");
+    let project =
+        Project::ready().feature("a", "test -f a").model([makes("a")]).variable("GIT_DIR", elsewhere.to_str().unwrap());
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(other.git(["rev-parse", "HEAD"]), before);
+}
+
+#[test]
 fn a_session_that_leaves_its_branch_is_told_and_its_commits_are_kept() {
     let strays = bash("git checkout -q --detach && touch a && git add a && git commit -qm stray");
     let project = Project::ready().feature("a", "test -f b").model([session([reply([strays]), reply([hand_over()])])]);
