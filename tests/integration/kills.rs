@@ -12,6 +12,7 @@ use crate::support::hand_over;
 use crate::support::memory;
 use crate::support::reply;
 use crate::support::session;
+use crate::support::signal_to;
 use serde_json::Value;
 use serde_json::json;
 use std::fs;
@@ -248,7 +249,7 @@ fn without_the_mark_a_command_would_live_on() {
 
     let server = project.read("../server");
     assert!(lives(&server));
-    Command::new("kill").args(["-9", server.trim()]).status().unwrap();
+    signal_to(&server, "KILL");
 }
 
 #[test]

@@ -3,10 +3,16 @@
 use std::process::Child;
 use std::process::Command;
 
-/// Sends a signal, `INT` for instance; the shell's own `kill`, since the program of that name is not on every machine.
+/// Sends a signal, `INT` for instance.
 #[track_caller]
 pub(crate) fn signal(child: &Child, name: &str) {
-    let text = format!("kill -s {name} {}", child.id());
+    signal_to(&child.id().to_string(), name);
+}
+
+/// Sends a signal to a process by number; the shell's own `kill`, since the program of that name is not on every machine.
+#[track_caller]
+pub(crate) fn signal_to(process: &str, name: &str) {
+    let text = format!("kill -s {name} {}", process.trim());
     let sent = Command::new("sh").args(["-c", &text]).status().expect("a shell");
     assert!(sent.success(), "{text}");
 }
