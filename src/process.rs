@@ -29,6 +29,7 @@ use std::fmt::Display;
 use std::fmt::Formatter;
 use std::io::PipeReader;
 use std::io::PipeWriter;
+use std::io::Seek;
 use std::io::Write;
 use std::os::unix::process::CommandExt;
 use std::os::unix::process::ExitStatusExt;
@@ -218,22 +219,18 @@ fn start_child(command: &Command, capture: &Capture, errors: &Capture) -> Result
         Errors::Apart => std::io::pipe().map(|(reader, writer)| (Some(reader), writer)).map_err(no_pipe)?,
     };
     let spawned = spawn(command, writer, error_writer);
-    let mut child = spawned.map_err(|error| format!("could not start `{name}`: {error}"))?;
+    let child = spawned.map_err(|error| format!("could not start `{name}`: {error}"))?;
     read_output(reader, capture.clone());
     match error_reader {
         Some(reader) => read_output(reader, errors.clone()),
         None => errors.close(),
-    }
-    if let (Some(bytes), Some(mut stdin)) = (command.stdin.clone(), child.stdin.take()) {
-        // A child that reads only a part breaks the pipe; that is its right.
-        std::thread::spawn(move || stdin.write_all(&bytes).ok());
     }
     Ok(child)
 }
 
 /// Spawns; our own ends of the pipes are closed on return, else they would never end.
 fn spawn(command: &Command, output: PipeWriter, errors: PipeWriter) -> std::io::Result<Child> {
-    let stdin = if command.stdin.is_some() { Stdio::piped() } else { Stdio::null() };
+    let stdin = command.stdin.as_deref().map_or(Ok(Stdio::null()), whole_input)?;
     std::process::Command::new(&command.program)
         .args(&command.args)
         .current_dir(&command.dir)
@@ -244,6 +241,15 @@ fn spawn(command: &Command, output: PipeWriter, errors: PipeWriter) -> std::io::
         .stderr(errors)
         .process_group(0)
         .spawn()
+}
+
+/// Lays out standard input before anybody reads it. From a pipe a child would take a part for the whole, should we be
+/// killed meanwhile: `git add` with a list that ends too early adds what was to stay out.
+fn whole_input(bytes: &[u8]) -> std::io::Result<Stdio> {
+    let mut file = tempfile::tempfile()?;
+    file.write_all(bytes)?;
+    file.rewind()?;
+    Ok(file.into())
 }
 
 /// Reads until every holder of the pipe is gone, which may be long after the command was given up.
@@ -352,6 +358,15 @@ mod tests {
     fn given_bytes_reach_standard_input() {
         let finished = finish(&Command { stdin: Some(b"hello".to_vec()), ..shell("cat") });
         assert_eq!(finished.output.text(), "hello");
+    }
+
+    #[test]
+    fn all_given_bytes_are_there_before_the_child_starts() {
+        let bytes = vec![b'x'; 1_000_000];
+        assert_eq!(
+            finish(&Command { stdin: Some(bytes), ..shell("stat -L -c %s /dev/stdin") }).output.text(),
+            "1000000\n"
+        );
     }
 
     #[test]
