@@ -249,7 +249,8 @@ fn without_the_mark_a_command_would_live_on() {
 
     let server = project.read("../server");
     assert!(lives(&server));
-    signal_to(&server, "KILL");
+    let group = format!("kill -9 -{}", server.trim());
+    assert!(Command::new("sh").args(["-c", &group]).status().unwrap().success());
 }
 
 #[test]
