@@ -24,6 +24,7 @@ use crate::process::Exit;
 use crate::project::Marks;
 use crate::prompts;
 use crate::provider::Client;
+use crate::sandbox;
 use crate::sandbox::Plain;
 use crate::tools;
 use crate::tools::Kind;
@@ -218,6 +219,8 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let ending = driver::drive(&driver, &mut toolbox, &opening, budget);
     let tampered = toolbox.tampered();
     sandbox.end();
+    // Also what left its process group: nothing of the session may change files, or answer, while its check runs.
+    sandbox::end_orphans(ws.project.common_dir());
     Ok((ending?, tampered))
 }
 

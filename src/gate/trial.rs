@@ -58,6 +58,7 @@ pub(in crate::gate) fn run(check: &Check, around: &Surroundings) -> Result<Trial
         None => run.repeat()?,
     };
     run.sandbox.end();
+    sandbox::end_orphans(around.owner);
     trial.duration = start.elapsed();
     Ok(trial)
 }

@@ -1,4 +1,5 @@
-//! What a killed longhaul left running, found again by a mark in its environment.
+//! What was started for a project and lives on, found again by a mark in its environment: commands of a killed longhaul,
+//! and those that left their process group.
 //!
 //! A list of process ids on disk would not do: it lags behind at the very moment of the kill, and the group of a server
 //! whose shell is gone could not be told from a stranger's.
@@ -21,7 +22,7 @@ pub fn mark(environment: &mut BTreeMap<String, String>, owner: &Path) {
 
 /// Ends what carries the project's mark and returns how many groups that were.
 ///
-/// Whoever asks holds the run lock and has started nothing yet, so all of it belongs to a run that is dead.
+/// Whoever asks holds the run lock and needs nothing any more of what it started, so all of it may go.
 pub fn end_orphans(owner: &Path) -> usize {
     let orphans = process::groups_with_variable(OWNER, &owner.to_string_lossy());
     process::end_groups(&orphans, GRACE);

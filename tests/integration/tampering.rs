@@ -230,3 +230,16 @@ fn a_session_that_changes_the_branch_is_told() {
 
     project.run(["run"]).exits(0).tells("began on `main` and ended on `side`");
 }
+
+#[test]
+fn a_program_that_left_its_process_group_does_not_help_a_check_to_pass() {
+    let helper =
+        "setsid sh -c 'echo $$ > ../helper; exec sleep 300' > /dev/null 2>&1 & until test -s ../helper; do :; done";
+    // A zombie has no command line.
+    let check = "grep -q sleep /proc/$(cat ../helper)/cmdline";
+    let project = Project::ready().feature("f", check).model([does(&format!("{helper}; touch more"))]);
+
+    project.run(["run", "--sessions", "1"]).exits(3);
+
+    assert_eq!(project.status("f"), "open");
+}
