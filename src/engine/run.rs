@@ -222,13 +222,10 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
     if !swept.regressed.is_empty() {
         ws.warn(format!("regressed: {}", swept.regressed.join(", ")));
     }
+    // Else the same sweep would be due again, for ever.
     if swept.passed.is_empty() && swept.regressed.is_empty() && !ws.interrupt.requested() {
-        let text = format!("could not look once more at {}: tracked files are in no commit", swept.left.join(", "));
-        return Ok(Some(Stop::because(
-            Kind::Stuck,
-            text,
-            "`git status` shows them; was it a check that changed them?",
-        )));
+        let text = format!("could not look once more at {}: files are in no commit", swept.left.join(", "));
+        return Ok(Some(Stop::because(Kind::Stuck, text, "`git status` shows them; was it a check that made them?")));
     }
     Ok(None)
 }

@@ -65,6 +65,7 @@ pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: &Setting) -> R
     let feature = find(&checklist, id)?.clone();
     let verdict = judge(ws, &feature, at)?;
     tell(ws, &verdict, verdict.proves() && !feature.is_done());
+    // A feature that is not done keeps the reason, for the session that comes next.
     if verdict.finding() == Finding::Interrupted || (feature.is_done() && says_nothing(&verdict)) {
         let state = checklist.state(id, &ws.head()?.tree);
         return Ok(Outcome { id: id.to_owned(), verdict, state });

@@ -12,7 +12,6 @@ use crate::support::hand_over;
 use crate::support::memory;
 use crate::support::reply;
 use crate::support::session;
-use crate::support::signal_to;
 use serde_json::Value;
 use serde_json::json;
 use std::fs;

@@ -175,6 +175,7 @@ fn files_in_a_repository_of_their_own_prove_nothing() {
         project.run(["run"]).exits(2).tells("`sub`").tells("remove the `.git` inside");
 
         assert_eq!(project.stored("f")["passes"], false, "{command}");
+        assert_eq!(project.stored("f")["last_verdict"]["verdict"], "not committed", "{command}");
         assert_eq!(project.read("sub/app"), "good\n");
     }
 }
@@ -242,4 +243,14 @@ fn a_program_that_left_its_process_group_does_not_help_a_check_to_pass() {
     project.run(["run", "--sessions", "1"]).exits(3);
 
     assert_eq!(project.status("f"), "open");
+}
+
+#[test]
+fn a_final_sweep_that_can_look_at_nothing_ends_the_run() {
+    let project = Project::ready()
+        .feature("f", "test -f f")
+        .feature("g", "test -f g && git init -q sub")
+        .model([does("touch f"), does("touch g")]);
+
+    project.run(["run"]).exits(4).tells("could not look once more at f").shows("a git repository of its own: `sub`");
 }
