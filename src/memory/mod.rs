@@ -22,6 +22,7 @@ mod history;
 mod inspect;
 mod listing;
 mod lock;
+mod new_repository;
 mod page;
 mod path;
 mod plan;

@@ -12,6 +12,7 @@ use crate::memory::Place;
 use crate::memory::adoption::Findings;
 use crate::memory::guard::Caps;
 use crate::memory::guard::Policy;
+use crate::memory::new_repository;
 use crate::memory::path::MemoryPath;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
@@ -66,7 +67,7 @@ impl Store {
         if Self::exists(place) {
             return Err(anyhow!("there is a memory already at `{}`", place.repository.display()));
         }
-        let repository = repository::create(&place.repository)?;
+        let repository = new_repository::create(&place.repository)?;
         Ok(Self::around(repository, place, policy, caps, clock))
     }
 
