@@ -5,9 +5,9 @@ use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
 use crate::engine::feature;
-use crate::engine::run;
+use crate::engine::prepare;
 use crate::engine::verify;
-use crate::engine::verify::Setting;
+use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::gate;
@@ -25,8 +25,8 @@ pub enum Accepted {
 
 /// Accepts these features. One whose check differs from its pins gets the check approved; any other is vouched for.
 pub fn accept(ws: &mut Workspace, ids: &[String], reason: &str) -> Result<Vec<Accepted>> {
-    run::adopt(ws)?;
-    run::require_clean(ws)?;
+    prepare::adopt(ws)?;
+    prepare::require_clean(ws)?;
     let checklist = ws.checklist()?;
     let mut done = Vec::new();
     for id in ids {
@@ -84,5 +84,5 @@ fn check_changed(ws: &Workspace, checklist: &Checklist, id: &str) -> Result<bool
 /// Runs the check of a feature that a person vouches for, so that what it said is kept; it decides nothing.
 fn look(ws: &Workspace, feature: &Feature) -> Result<Option<Verdict>> {
     let runs = feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command);
-    runs.then(|| verify::judge(ws, feature, &Setting::outside(ws))).transpose()
+    runs.then(|| verify::judge(ws, feature, &Occasion::outside(ws))).transpose()
 }

@@ -41,6 +41,26 @@ pub struct Limits {
     pub tokens: Option<u64>,
 }
 
+/// What was used up to a moment, or between two.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Used {
+    pub turns: u32,
+    pub usage: Usage,
+    /// USD; none when the price is unknown.
+    pub cost: Option<f64>,
+}
+
+impl Used {
+    /// Returns what was used after `earlier`.
+    pub fn since(&self, earlier: &Self) -> Self {
+        Self {
+            turns: self.turns - earlier.turns,
+            usage: self.usage.since(earlier.usage),
+            cost: self.cost.zip(earlier.cost).map(|(now, then)| now - then),
+        }
+    }
+}
+
 /// Counts what a run uses against its limits.
 pub struct Budget {
     limits: Limits,
@@ -89,18 +109,13 @@ impl Budget {
         self.sessions
     }
 
-    /// Returns the number of turns over all sessions.
-    pub fn turns_in_all(&self) -> u32 {
-        self.turns_in_all
-    }
-
-    /// Returns the tokens used so far.
-    pub fn usage(&self) -> Usage {
-        self.usage
+    /// Returns what was used so far.
+    pub fn used(&self) -> Used {
+        Used { turns: self.turns_in_all, usage: self.usage, cost: self.cost() }
     }
 
     /// Returns the cost so far in USD, if the price is known.
-    pub fn cost(&self) -> Option<f64> {
+    fn cost(&self) -> Option<f64> {
         self.price.map(|price| price.cost(&self.usage))
     }
 

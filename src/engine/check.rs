@@ -2,11 +2,12 @@
 
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
+use crate::engine::prepare;
 use crate::engine::run;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
 use crate::engine::verify::Outcome;
-use crate::engine::verify::Setting;
+use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::gate::Finding;
 use crate::gate::Kind;
@@ -23,12 +24,12 @@ pub enum Which {
 
 /// Runs checks one after another and commits each result; stops early only when interrupted.
 pub fn check(ws: &mut Workspace, which: &Which) -> Result<Vec<Outcome>> {
-    run::prepare(ws)?;
+    prepare::prepare(ws)?;
     let checklist = ws.checklist()?;
     let ids = ids(&checklist, which)?;
     let mut outcomes = Vec::new();
     for id in ids {
-        let outcome = verify::verify(ws, &id, Attempt::Free, &Setting::outside(ws))?;
+        let outcome = verify::verify(ws, &id, Attempt::Free, &Occasion::outside(ws))?;
         let interrupted = outcome.verdict.finding() == Finding::Interrupted;
         outcomes.push(outcome);
         if interrupted {

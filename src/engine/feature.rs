@@ -2,9 +2,9 @@
 
 use crate::checklist::Checklist;
 use crate::checklist::State;
-use crate::engine::run;
+use crate::engine::prepare;
 use crate::engine::verify;
-use crate::engine::verify::Setting;
+use crate::engine::workspace::Occasion;
 use crate::engine::workspace::PINNED;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
@@ -24,7 +24,7 @@ pub struct Added {
 
 /// Adds one feature or an array of them, pins their checks and runs each once for its baseline.
 pub fn add(ws: &mut Workspace, json: &Value) -> Result<Vec<Added>> {
-    run::adopt(ws)?;
+    prepare::adopt(ws)?;
     let mut checklist = ws.checklist()?;
     let ids = checklist.add(json, "user").map_err(|problem| {
         Failure::usage(format!("nothing was added: {problem:#}")).hint("`longhaul feature add --help` shows the form")
@@ -86,7 +86,7 @@ fn baselines_if_clean(ws: &mut Workspace) -> Result<()> {
         ws.notice("the new checks run at the start of the next run: the project has no clean commit yet");
         return Ok(());
     }
-    verify::sweep_baselines(ws, &Setting::outside(ws))
+    verify::sweep_baselines(ws, &Occasion::outside(ws))
 }
 
 /// Removes a feature; refuses while another one depends on it.

@@ -9,8 +9,8 @@ use crate::engine::session::Session;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
 use crate::engine::verify::Outcome;
-use crate::engine::verify::Setting;
 use crate::engine::verify::Swept;
+use crate::engine::workspace::Occasion;
 use crate::engine::workspace::PROGRESS;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
@@ -55,8 +55,10 @@ pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: boo
     step(ws, "leftover changes committed");
     // A person who interrupts wants to stop now: the next run starts with this check.
     if !matches!(ending, Ending::Interrupted) {
-        let at =
-            Setting { left_out: leftover.left_out.iter().map(|(path, _)| path.clone()).collect(), ..session.setting() };
+        let at = Occasion {
+            left_out: leftover.left_out.iter().map(|(path, _)| path.clone()).collect(),
+            ..session.occasion()
+        };
         report.outcome = run_check(ws, session, ending, tampered, &at)?;
         step(ws, "check recorded");
         let touched = ws.project.changed_paths(&session.started_at, &ws.head()?.commit).unwrap_or_default();
@@ -115,7 +117,7 @@ fn run_check(
     session: &Session,
     ending: &Ending,
     tampered: bool,
-    at: &Setting,
+    at: &Occasion,
 ) -> Result<Option<Outcome>> {
     let Some(id) = &session.feature else { return Ok(None) };
     let attempt = match ending {
@@ -271,7 +273,7 @@ fn outcome_json(session: &Session, report: &Report) -> Value {
 }
 
 /// Runs the user's own commands with the outcome on stdin; a failure is told and never fatal.
-pub fn run_commands(ws: &Workspace, commands: &[String], outcome: &Value) {
+fn run_commands(ws: &Workspace, commands: &[String], outcome: &Value) {
     for text in commands {
         let mut command = Command::shell(text, ws.project.root(), ws.settings.outer.clone()).limit(COMMAND_LIMIT);
         command.stdin = Some(outcome.to_string().into_bytes());
@@ -280,4 +282,10 @@ pub fn run_commands(ws: &Workspace, commands: &[String], outcome: &Value) {
             ws.warn(format!("the hook `{text}` failed ({}): {}", finished.exit, finished.output.last_lines(5)));
         }
     }
+}
+
+/// Runs the user's commands that stand before a session, with its number and feature on stdin.
+pub fn before_session(ws: &Workspace, session: &Session) {
+    let start = json!({"session": session.number, "feature": session.feature});
+    run_commands(ws, &ws.settings.session_start.clone(), &start);
 }

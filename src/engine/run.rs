@@ -5,12 +5,11 @@ use crate::checklist::Feature;
 use crate::checklist::State;
 use crate::driver::Ending;
 use crate::engine::budget::Budget;
-use crate::engine::hook;
+use crate::engine::hold;
 use crate::engine::pick;
-use crate::engine::recover;
-use crate::engine::session;
+use crate::engine::prepare;
 use crate::engine::verify;
-use crate::engine::verify::Setting;
+use crate::engine::workspace::Occasion;
 use crate::engine::workspace::SPEC;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
@@ -39,7 +38,7 @@ impl Stop {
 /// # Errors
 /// A failure whose kind says why the run stopped with features open; everything up to there is committed.
 pub fn run(ws: &mut Workspace) -> Result<String> {
-    prepare(ws)?;
+    prepare::prepare(ws)?;
     let mut budget = Budget::start(ws.settings.limits, ws.settings.price);
     ws.tell(&Event::RunStarted { limits: vec![budget.describe()] });
     let mut so_far = SoFar::default();
@@ -53,76 +52,6 @@ pub fn run(ws: &mut Workspace) -> Result<String> {
     }
 }
 
-/// Brings the project to where a session may start: recovered, adopted, clean, with a commit and with baselines.
-pub(in crate::engine) fn prepare(ws: &mut Workspace) -> Result<()> {
-    recover::finish_interrupted(ws)?;
-    adopt(ws)?;
-    require_clean(ws)?;
-    if ws.project.head()?.is_none() {
-        let id = ws.project.first_commit("start")?;
-        ws.tell(&Event::Committed { place: "project".to_owned(), id, subject: "start".to_owned() });
-    }
-    require_branch(ws)?;
-    verify::sweep_baselines(ws, &Setting::outside(ws))
-}
-
-/// Takes over what people changed in the view between two commands.
-pub fn adopt(ws: &mut Workspace) -> Result<()> {
-    let keep_in = ws.outputs();
-    ws.inspect(None, &keep_in)?;
-    Ok(())
-}
-
-/// Refuses to work over a person's uncommitted changes.
-pub fn require_clean(ws: &Workspace) -> Result<()> {
-    let changes = ws.project.changes()?;
-    if !changes.untracked.is_empty() {
-        ws.notice(format!("untracked files stay out of longhaul's commits: {}", list(&changes.untracked)));
-    }
-    if !changes.submodules.is_empty() {
-        ws.notice(format!("changes inside submodules stay where they are: {}", list(&changes.submodules)));
-    }
-    if !changes.tracked.is_empty() {
-        return Err(Failure::usage(format!("the project has uncommitted changes: {}", list(&changes.tracked)))
-            .hint("commit or stash them (`git stash -u`) first")
-            .into());
-    }
-    let nested = ws.project.nested()?;
-    if !nested.is_empty() {
-        let text =
-            format!("these folders are git repositories of their own, in no commit of the project: {}", list(&nested));
-        return Err(Failure::usage(text)
-            .hint("remove the `.git` inside, make it a submodule, or ignore the folder in `.gitignore`")
-            .into());
-    }
-    let overlooked = ws.project.uncommitted()?;
-    if overlooked.is_empty() {
-        return Ok(());
-    }
-    let text = format!("the project has uncommitted changes that git was told to overlook: {}", list(&overlooked));
-    Err(Failure::usage(text)
-        .hint(
-            "`git update-index --no-assume-unchanged --no-skip-worktree FILE` shows them again; nothing is proven on \
-               files that are in no commit",
-        )
-        .into())
-}
-
-fn require_branch(ws: &Workspace) -> Result<()> {
-    match ws.head()?.branch {
-        Some(_) => Ok(()),
-        None => Err(Failure::usage("HEAD of the project is detached, so new commits would belong to no branch")
-            .hint("run `git switch -c NAME` to make a branch here, or `git switch BRANCH`")
-            .into()),
-    }
-}
-
-/// Names at most five paths and counts the rest.
-fn list(paths: &[String]) -> String {
-    let shown = paths.iter().take(5).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
-    if paths.len() > 5 { format!("{shown} and {} more", paths.len() - 5) } else { shown }
-}
-
 /// Does the next thing: a check, a sweep, a session, or the end.
 fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<Option<Stop>> {
     if ws.interrupt.requested() {
@@ -130,7 +59,7 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
     }
     let checklist = ws.checklist()?;
     let tree = ws.head()?.tree;
-    require_branch(ws)?;
+    prepare::require_branch(ws)?;
     if initializer_due(ws, &checklist, so_far)? {
         return initialize(ws, budget, so_far);
     }
@@ -165,13 +94,13 @@ pub fn needs_initializer(ws: &mut Workspace) -> Result<bool> {
 
 /// Holds one initializer session and returns what it still has to leave behind.
 pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
-    prepare(ws)?;
+    prepare::prepare(ws)?;
     let mut budget = Budget::start(ws.settings.limits, ws.settings.price);
     ws.tell(&Event::RunStarted { limits: vec![budget.describe()] });
     match initialize(ws, &mut budget, &mut SoFar::default())? {
         Some(Stop::For(failure)) => Err(failure.into()),
         _ if ws.interrupt.requested() => Err(interrupted().into()),
-        _ => session::missing_after_initializer(ws),
+        _ => hold::missing_after_initializer(ws),
     }
 }
 
@@ -187,7 +116,7 @@ fn initializer_due(ws: &mut Workspace, checklist: &Checklist, so_far: &SoFar) ->
     let without_check = |feature: &Feature| feature.required && feature.check.is_none() && !feature.is_done();
     let given = |feature: &Feature| feature.check.as_ref().is_some_and(|check| check.approved_by == "initializer");
     let unfinished = features.iter().any(without_check)
-        || (features.iter().any(given) && !session::missing_after_initializer(ws)?.is_empty());
+        || (features.iter().any(given) && !hold::missing_after_initializer(ws)?.is_empty());
     Ok(unfinished && !so_far.initialized)
 }
 
@@ -200,7 +129,7 @@ fn was_judged(ws: &Workspace, feature: &Feature) -> Result<bool> {
 
 /// Runs the feature's check before spending a session on it: other work may have made it pass.
 fn green_now(ws: &mut Workspace, id: &str) -> Result<bool> {
-    let proven = verify::prove_if_green(ws, id, &Setting::outside(ws))?;
+    let proven = verify::prove_if_green(ws, id, &Occasion::outside(ws))?;
     if proven {
         ws.notice(format!("{id} is proven without a session: its check passes now and did not before"));
     }
@@ -218,7 +147,7 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
         return Ok(Some(Stop::Done(done_line(checklist, tree))));
     }
     ws.notice("final sweep: every check once more at the final commit");
-    let swept = verify::sweep(ws, &[], None, &Setting::outside(ws))?;
+    let swept = verify::sweep(ws, &[], None, &Occasion::outside(ws))?;
     if !swept.regressed.is_empty() {
         ws.warn(format!("regressed: {}", swept.regressed.join(", ")));
     }
@@ -260,9 +189,9 @@ fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Re
     }
     let client = client(ws)?;
     let before = ws.checklist()?.features().len();
-    let held = session::hold(ws, &client, budget, None)?;
+    let held = hold::hold(ws, &client, budget, None)?;
     so_far.initialized = true;
-    let missing = session::missing_after_initializer(ws)?;
+    let missing = hold::missing_after_initializer(ws)?;
     so_far.note(missing.is_empty() || ws.checklist()?.features().len() > before, held.tree_changed);
     if let Some(stop) = stop_for(&held.ending, so_far, ws)? {
         return Ok(Some(stop));
@@ -285,7 +214,7 @@ fn work(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str) -
         return Ok(Some(stop));
     }
     let client = client(ws)?;
-    let held = session::hold(ws, &client, budget, Some(id))?;
+    let held = hold::hold(ws, &client, budget, Some(id))?;
     let proven = held.report.outcome.as_ref().is_some_and(|outcome| outcome.verdict.proves());
     so_far.note(proven, held.tree_changed);
     stop_for(&held.ending, so_far, ws)
@@ -356,10 +285,4 @@ impl SoFar {
     fn note(&mut self, proven: bool, tree_changed: bool) {
         self.idle = if proven || tree_changed { 0 } else { self.idle + 1 };
     }
-}
-
-/// Runs the user's commands that stand before a session.
-pub(in crate::engine) fn session_start(ws: &Workspace, number: u32, feature: Option<&str>) {
-    let outcome = serde_json::json!({"session": number, "feature": feature});
-    hook::run_commands(ws, &ws.settings.session_start.clone(), &outcome);
 }

@@ -3,6 +3,7 @@
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::failure::Failure;
@@ -12,7 +13,6 @@ use crate::gate::Finding;
 use crate::gate::Red;
 use crate::gate::Verdict;
 use anyhow::Result;
-use std::path::PathBuf;
 use std::time::Duration;
 
 /// Lines of a check's output that are told at once; the rest is in its file.
@@ -40,27 +40,11 @@ impl Outcome {
     }
 }
 
-/// Where the outputs of a check go, and which session it belongs to.
-#[derive(Clone, Debug)]
-pub struct Setting {
-    pub session: Option<u32>,
-    pub outputs: PathBuf,
-    /// Files that the session made and that are in no commit; a pass may rest on them.
-    pub left_out: Vec<String>,
-}
-
-impl Setting {
-    /// Returns the setting of a check that belongs to no session.
-    pub fn outside(ws: &Workspace) -> Self {
-        Self { session: None, outputs: ws.outputs(), left_out: Vec::new() }
-    }
-}
-
 /// Runs the check of one feature and commits the result.
 ///
 /// # Errors
 /// A usage failure when there is no such feature, or it has no check.
-pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: &Setting) -> Result<Outcome> {
+pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: &Occasion) -> Result<Outcome> {
     let mut checklist = ws.checklist()?;
     let feature = find(&checklist, id)?.clone();
     let verdict = judge(ws, &feature, at)?;
@@ -81,7 +65,7 @@ pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: &Setting) -> R
 }
 
 /// Runs the check of a feature and commits only a proof: work done elsewhere may have made it pass.
-pub fn prove_if_green(ws: &mut Workspace, id: &str, at: &Setting) -> Result<bool> {
+pub fn prove_if_green(ws: &mut Workspace, id: &str, at: &Occasion) -> Result<bool> {
     let mut checklist = ws.checklist()?;
     let verdict = judge(ws, find(&checklist, id)?, at)?;
     if !verdict.proves() {
@@ -97,7 +81,7 @@ pub fn prove_if_green(ws: &mut Workspace, id: &str, at: &Setting) -> Result<bool
 }
 
 /// Runs the check of one feature; decides nothing.
-pub fn judge(ws: &Workspace, feature: &Feature, at: &Setting) -> Result<Verdict> {
+pub fn judge(ws: &Workspace, feature: &Feature, at: &Occasion) -> Result<Verdict> {
     let Some(check) = &feature.check else {
         return Err(Failure::usage(format!("the feature `{}` has no check", feature.id))
             .hint(format!("run `longhaul feature remove {}` and add it again with --check", feature.id))
@@ -187,7 +171,7 @@ pub fn find<'c>(checklist: &'c Checklist, id: &str) -> Result<&'c Feature> {
 }
 
 /// Gives every check that has none its baseline: the record that it does not pass yet, or that it already does.
-pub fn sweep_baselines(ws: &mut Workspace, at: &Setting) -> Result<()> {
+pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
     let checklist = ws.checklist()?;
     let bare = |feature: &&Feature| {
         feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command)
@@ -236,7 +220,7 @@ pub struct Swept {
 /// Re-runs the checks of features already done whose newest pass is of another tree; all in one commit.
 ///
 /// `touched` are the paths changed by the session: checks that depend on them go first.
-pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at: &Setting) -> Result<Swept> {
+pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at: &Occasion) -> Result<Swept> {
     let mut checklist = ws.checklist()?;
     let due = due(&checklist, &ws.head()?.tree);
     if due.is_empty() {

@@ -5,7 +5,6 @@ use crate::checklist::ParseProblem;
 use crate::clock::Clock;
 use crate::engine::lock::RunLock;
 use crate::engine::settings::Settings;
-use crate::engine::verify::Setting;
 use crate::engine::voice::Voice;
 use crate::event::Event;
 use crate::event::Sink;
@@ -52,6 +51,22 @@ pub struct Workspace<'a> {
     pub clock: Clock,
     base: PathBuf,
     _lock: Option<RunLock>,
+}
+
+/// Where the outputs of a check go, and which session it belongs to.
+#[derive(Clone, Debug)]
+pub struct Occasion {
+    pub session: Option<u32>,
+    pub outputs: PathBuf,
+    /// Files that the session made and that are in no commit; a pass may rest on them.
+    pub left_out: Vec<String>,
+}
+
+impl Occasion {
+    /// Returns the setting of a check that belongs to no session.
+    pub fn outside(ws: &Workspace) -> Self {
+        Self { session: None, outputs: ws.outputs(), left_out: Vec::new() }
+    }
 }
 
 /// Whether a command only looks, or changes something and so takes the run lock.
@@ -207,7 +222,7 @@ impl<'a> Workspace<'a> {
     }
 
     /// Makes the gate for the committed checks of now.
-    pub fn gate(&self, at: &Setting) -> Result<Gate<'_>> {
+    pub fn gate(&self, at: &Occasion) -> Result<Gate<'_>> {
         Ok(Gate {
             project: &self.project,
             settings: &self.settings.gate,

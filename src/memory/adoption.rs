@@ -7,11 +7,11 @@ use std::path::PathBuf;
 use anyhow::Result;
 
 use crate::memory::aside;
+use crate::memory::change::Change;
 use crate::memory::compare::Difference;
 use crate::memory::guard;
 use crate::memory::guard::Policy;
 use crate::memory::snapshot::Snapshot;
-use crate::memory::store::Change;
 use crate::memory::view::View;
 
 /// What a look at the view found and did. Paths are relative to the memory's root.

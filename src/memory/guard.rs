@@ -4,11 +4,11 @@ use std::collections::BTreeMap;
 
 use anyhow::Result;
 
+use crate::memory::change::Change;
 use crate::memory::path;
 use crate::memory::path::shown;
 use crate::memory::plan::Kind;
 use crate::memory::snapshot::Snapshot;
-use crate::memory::store::Change;
 use crate::memory::trailers::Author;
 
 /// The log that only grows.

@@ -194,8 +194,8 @@ mod tests {
     use serde_json::json;
 
     use super::*;
+    use crate::memory::change::Change;
     use crate::memory::fixture::Memory;
-    use crate::memory::store::Change;
     use crate::memory::trailers::Author;
     use crate::memory::trailers::Origin;
 

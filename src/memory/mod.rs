@@ -10,6 +10,7 @@
 mod adoption;
 mod apply;
 mod aside;
+mod change;
 mod command;
 mod compare;
 mod directory;
@@ -37,6 +38,7 @@ mod write;
 
 pub use adoption::Findings;
 pub use apply::apply;
+pub use change::Change;
 pub use guard::Caps;
 pub use guard::Policy;
 pub use history::Entry;
@@ -45,7 +47,6 @@ pub use history::Touch;
 pub use history::Touched;
 pub use path::MemoryPath;
 pub use path::PathError;
-pub use store::Change;
 pub use store::Store;
 pub use trailers::Author;
 pub use trailers::Origin;

@@ -2,6 +2,7 @@
 
 use anyhow::Result;
 
+use crate::memory::change::Change;
 use crate::memory::command::Command;
 use crate::memory::command::Line;
 use crate::memory::command::Target;
@@ -12,7 +13,6 @@ use crate::memory::page;
 use crate::memory::path;
 use crate::memory::repository::Entry;
 use crate::memory::snapshot::Snapshot;
-use crate::memory::store::Change;
 use crate::message::ToolResult;
 
 /// What a command comes to.

@@ -7,6 +7,7 @@ use anyhow::Result;
 use anyhow::bail;
 use serde_json::Value;
 
+use crate::memory::change::Change;
 use crate::memory::command::Command;
 use crate::memory::guard;
 use crate::memory::lock::WriteLock;
@@ -19,7 +20,6 @@ use crate::memory::repository;
 use crate::memory::repository::Moved;
 use crate::memory::repository::Signed;
 use crate::memory::snapshot::Snapshot;
-use crate::memory::store::Change;
 use crate::memory::store::Store;
 use crate::memory::trailers;
 use crate::memory::trailers::Author;

@@ -1,7 +1,7 @@
 //! Why a request got no reply, in words that name the way out.
 
 use super::Settings;
-use super::retry::kind_of_status;
+use super::error_type::kind_of_status;
 use super::wire::ServiceError;
 use std::error::Error;
 use std::fmt;

@@ -6,6 +6,7 @@
 //!
 //! [`Server`] is the other end for rehearsals, the demo and the tests: it plays a [`Script`] over the same protocol.
 
+mod error_type;
 mod failure;
 mod http;
 mod input;

@@ -4,6 +4,7 @@
 //! time, not by attempts.
 
 use super::Settings;
+use super::error_type::TABLE;
 use super::failure::Failure;
 use super::wire::ServiceError;
 use jiff::Timestamp;
@@ -11,34 +12,11 @@ use std::fmt;
 use std::time::Duration;
 use std::time::Instant;
 
-/// `error.type`, its HTTP status, whether asking again can help (`Messages API: errors`).
-const TABLE: [(&str, u16, bool); 13] = [
-    ("invalid_request_error", 400, false),
-    ("authentication_error", 401, false),
-    ("billing_error", 402, false),
-    ("permission_error", 403, false),
-    ("not_found_error", 404, false),
-    ("request_timeout", 408, true),
-    ("conflict_error", 409, true),
-    ("request_too_large", 413, false),
-    ("unprocessable_entity", 422, false),
-    ("rate_limit_error", 429, true),
-    ("api_error", 500, true),
-    ("timeout_error", 504, true),
-    ("overloaded_error", 529, true),
-];
-
 /// Codes of a rate limit that lasts until somebody raises it or a new period begins.
 const LASTING: [&str; 2] = ["contract_spend_limit_reached", "enforced_spend_limit_reached"];
 
 /// Waits grow no further than this many times the first one.
 const LONGEST: u32 = 60;
-
-/// Returns the error type that belongs to a status.
-pub(super) fn kind_of_status(status: u16) -> &'static str {
-    let known = TABLE.iter().find(|(_, of, _)| *of == status);
-    known.map_or(if status >= 500 { "api_error" } else { "invalid_request_error" }, |(kind, _, _)| kind)
-}
 
 /// What one attempt ran into.
 #[derive(Clone, Debug, PartialEq)]

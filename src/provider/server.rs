@@ -2,9 +2,9 @@
 //!
 //! It speaks the Messages API as the client sees it and checks each request; what it says comes from a [`Script`].
 
+use super::error_type::kind_of_status;
 use super::played;
 use super::played::Ids;
-use super::retry::kind_of_status;
 use super::script::Place;
 use super::script::Script;
 use super::script::Step;

@@ -7,7 +7,6 @@ mod run;
 mod skip;
 
 pub(crate) use child::signal;
-pub(crate) use child::signal_to;
 pub(crate) use model::Model;
 pub(crate) use model::PATIENCE;
 pub(crate) use model::bash;

@@ -1,0 +1,228 @@
+//! One session, from what is laid out before the first turn to the end of its hook.
+
+use crate::checklist::Feature;
+use crate::clock;
+use crate::driver;
+use crate::driver::Driver;
+use crate::driver::Ending;
+use crate::driver::Opening;
+use crate::engine::budget::Budget;
+use crate::engine::budget::Used;
+use crate::engine::feature;
+use crate::engine::hook;
+use crate::engine::hook::Report;
+use crate::engine::opening;
+use crate::engine::recover;
+use crate::engine::session;
+use crate::engine::session::Session;
+use crate::engine::verify;
+use crate::engine::workspace::INIT;
+use crate::engine::workspace::Workspace;
+use crate::event::Event;
+use crate::gate::Gate;
+use crate::process::Exit;
+use crate::prompts;
+use crate::provider::Client;
+use crate::sandbox;
+use crate::sandbox::Plain;
+use crate::tools;
+use crate::tools::Kind;
+use crate::tools::Toolbox;
+use crate::tools::Workplace;
+use crate::transcript::Transcript;
+use anyhow::Result;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Instant;
+
+/// A session that has ended, hook included.
+#[derive(Debug)]
+pub struct Held {
+    pub ending: Ending,
+    pub report: Report,
+    /// The project's tree is another one than before.
+    pub tree_changed: bool,
+}
+
+/// Holds one session on `id`, or an initializer session, from its first prompt to the end of its hook.
+pub fn hold(ws: &mut Workspace, client: &Client, budget: &mut Budget, id: Option<&str>) -> Result<Held> {
+    let number = session::next_number(ws)?;
+    let record = Transcript::open(&ws.sessions(), number, ws.clock, &ws.settings.secrets)?;
+    let (folder, artifacts) = (record.folder().to_owned(), record.artifacts());
+    ws.voice.begin(record);
+    let held =
+        begin(ws, budget, number, id, &folder, artifacts).and_then(|session| finish(ws, client, budget, session));
+    if let Some(reason) = ws.voice.end() {
+        ws.warn(format!("the record of session {number} has gaps: {reason}"));
+    }
+    held
+}
+
+/// Writes down what the session starts from, before anything can change it.
+fn begin(
+    ws: &mut Workspace,
+    budget: &mut Budget,
+    number: u32,
+    id: Option<&str>,
+    folder: &Path,
+    artifacts: PathBuf,
+) -> Result<Session> {
+    budget.begin_session();
+    let head = ws.head()?;
+    let untracked = ws.project.untracked_marks()?;
+    session::write_untracked(folder, &untracked)?;
+    let title = id.map(|id| ws.checklist().and_then(|list| Ok(verify::find(&list, id)?.title.clone()))).transpose()?;
+    ws.tell(&Event::SessionStarted {
+        session: number,
+        kind: if id.is_some() { "work" } else { "initializer" }.to_owned(),
+        feature: id.map(str::to_owned),
+        title,
+        model: ws.settings.model.clone(),
+    });
+    Ok(Session {
+        number,
+        feature: id.map(str::to_owned),
+        started_at: head.commit,
+        branch: head.branch,
+        untracked,
+        artifacts,
+        used: Used::default(),
+        began: Instant::now(),
+    })
+}
+
+/// Plays the session and runs its hook, whatever the turns came to.
+fn finish(ws: &mut Workspace, client: &Client, budget: &mut Budget, mut session: Session) -> Result<Held> {
+    let before = budget.used();
+    let tree = ws.head()?.tree;
+    hook::before_session(ws, &session);
+    let (ending, tampered) = play(ws, client, budget, &session)?;
+    session.used = budget.used().since(&before);
+    if ending == Ending::Vanished {
+        end(ws, session.number, &ending.to_string(), "");
+        return Ok(Held { ending, report: Report::default(), tree_changed: false });
+    }
+    let found = ws.inspect(Some(session.number), &session.artifacts)?;
+    if session.feature.is_none() {
+        freeze_drafts(ws, session.number)?;
+    }
+    let report = hook::run(ws, &session, &ending, tampered || found.tampered())?;
+    if session.feature.is_none() && ending != Ending::Interrupted {
+        verify::sweep_baselines(ws, &session.occasion())?;
+    }
+    let outcome = report.outcome.as_ref().map_or(String::new(), |outcome| outcome.verdict.finding().to_string());
+    end(ws, session.number, &report.reason, &outcome);
+    let tree_changed = ws.head()?.tree != tree;
+    Ok(Held { ending, report, tree_changed })
+}
+
+fn end(ws: &Workspace, number: u32, reason: &str, outcome: &str) {
+    ws.tell(&Event::SessionEnded { session: number, reason: reason.to_owned(), outcome: outcome.to_owned() });
+}
+
+/// Lays out the tools, runs the init script and then the turns; everything the session started is ended here.
+fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Session) -> Result<(Ending, bool)> {
+    let sandbox = Plain::new(ws.interrupt.clone());
+    let script = ws.init_script()?;
+    let init_result = script.as_deref().map(|script| start(ws, &sandbox, script));
+    let opening = open(ws, session, init_result)?;
+    let settings = driver::Settings {
+        model: ws.settings.model.clone(),
+        max_tokens: ws.settings.max_tokens,
+        window: ws.settings.window,
+        deadline: budget.time_left().map(|left| Instant::now() + left),
+    };
+    let checklist = ws.checklist()?;
+    let feature = session.feature.as_deref().map(|id| verify::find(&checklist, id)).transpose()?;
+    let files = ws.check_files()?;
+    let environment = ws.inner_environment();
+    let place = Workplace {
+        root: ws.project.root().to_owned(),
+        origin: ws.origin(Some(session.number), session.feature.as_deref()),
+        memory: &mut ws.memory,
+        sandbox: &sandbox,
+        environment,
+        artifacts: session.artifacts.clone(),
+        findings: session.artifacts.clone(),
+        limits: ws.settings.tool_limits.clone(),
+        head_tree: ws.project.head()?.map(|head| head.tree).unwrap_or_default(),
+        init_script: script,
+    };
+    let gate = Gate {
+        project: &ws.project,
+        settings: &ws.settings.gate,
+        interrupt: ws.interrupt,
+        files,
+        init_script: place.init_script.as_deref().map(tools::init_command),
+        artifacts: session.artifacts.clone(),
+        left_out: Vec::new(),
+        session: Some(session.number),
+        clock: ws.clock,
+    };
+    let kind = match feature {
+        Some(feature) => Kind::Work { feature: feature.clone(), gate },
+        None => Kind::Initializer { init_text: prompts::init_text },
+    };
+    let mut toolbox = Toolbox::new(place, kind)?;
+    let driver = Driver { client, settings: &settings, sink: &ws.voice, interrupt: ws.interrupt };
+    let ending = driver::drive(&driver, &mut toolbox, &opening, budget);
+    let tampered = toolbox.tampered();
+    sandbox.end();
+    // Also what left its process group: nothing of the session may change files, or answer, while its check runs.
+    sandbox::end_orphans(ws.project.common_dir());
+    Ok((ending?, tampered))
+}
+
+/// Runs the init script before the first turn and says how it went; its servers live as long as the session.
+fn start(ws: &Workspace, sandbox: &Plain, script: &str) -> String {
+    let limit = ws.settings.tool_limits.usual;
+    let finished = tools::run_init(sandbox, ws.project.root(), script, &ws.inner_environment(), limit);
+    let told = tools::init_told(script, &finished);
+    if finished.exit != Exit::Code(0) {
+        ws.warn(told.lines().next().unwrap_or_default());
+    }
+    told
+}
+
+/// Renders what the model reads first.
+fn open(ws: &mut Workspace, session: &Session, init_result: Option<String>) -> Result<Opening> {
+    let limits = &ws.settings.tool_limits;
+    let (bash_limit, bash_most) = (clock::spell(limits.usual), clock::spell(limits.most));
+    let notices: Vec<String> = recover::newest_interrupted(ws, session.number)?.into_iter().collect();
+    match &session.feature {
+        Some(id) => Ok(Opening {
+            system: prompts::Rules { bash_limit, bash_most }.render()?,
+            first: opening::work(ws, session, id, &notices, init_result)?,
+        }),
+        None => Ok(Opening {
+            system: prompts::InitializerRules { bash_limit, bash_most, features_a_call: tools::FEATURES_A_CALL }
+                .render()?,
+            first: opening::initializer(ws, session.number, &notices)?,
+        }),
+    }
+}
+
+/// Turns the drafts of an initializer session into features, and pins every check that it gave.
+fn freeze_drafts(ws: &mut Workspace, number: u32) -> Result<()> {
+    let mut checklist = ws.checklist()?;
+    let drafts = checklist.freeze()?;
+    let given = |feature: &&Feature| {
+        let by_initializer = feature.check.as_ref().is_some_and(|check| check.approved_by == "initializer");
+        by_initializer && feature.baseline.is_none()
+    };
+    let to_pin: Vec<String> = checklist.features().iter().filter(given).map(|feature| feature.id.clone()).collect();
+    if drafts.is_empty() && to_pin.is_empty() {
+        return Ok(());
+    }
+    let pinned = feature::pin(ws, &mut checklist, &to_pin)?;
+    let word = if drafts.len() == 1 { "feature" } else { "features" };
+    let origin = ws.origin(Some(number), None);
+    ws.save(&checklist, &format!("checklist: freeze {} {word}", drafts.len()), pinned, &origin)
+}
+
+/// Says what an initializer still has to leave behind.
+pub fn missing_after_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
+    let checklist = ws.checklist()?;
+    let settled = prompts::needs_no_init(&ws.text(INIT)?);
+    Ok(tools::missing(&checklist, ws.project.root(), ws.init_script()?.as_deref(), settled))
+}

@@ -1,0 +1,78 @@
+//! Before anything runs in a project: what a killed session left is finished, edits are taken over, the tree is clean.
+
+use crate::engine::recover;
+use crate::engine::verify;
+use crate::engine::workspace::Occasion;
+use crate::engine::workspace::Workspace;
+use crate::event::Event;
+use crate::failure::Failure;
+use anyhow::Result;
+/// Brings the project to where a session may start: recovered, adopted, clean, with a commit and with baselines.
+pub fn prepare(ws: &mut Workspace) -> Result<()> {
+    recover::finish_interrupted(ws)?;
+    adopt(ws)?;
+    require_clean(ws)?;
+    if ws.project.head()?.is_none() {
+        let id = ws.project.first_commit("start")?;
+        ws.tell(&Event::Committed { place: "project".to_owned(), id, subject: "start".to_owned() });
+    }
+    require_branch(ws)?;
+    verify::sweep_baselines(ws, &Occasion::outside(ws))
+}
+
+/// Takes over what people changed in the view between two commands.
+pub fn adopt(ws: &mut Workspace) -> Result<()> {
+    let keep_in = ws.outputs();
+    ws.inspect(None, &keep_in)?;
+    Ok(())
+}
+
+/// Refuses to work over a person's uncommitted changes.
+pub fn require_clean(ws: &Workspace) -> Result<()> {
+    let changes = ws.project.changes()?;
+    if !changes.untracked.is_empty() {
+        ws.notice(format!("untracked files stay out of longhaul's commits: {}", list(&changes.untracked)));
+    }
+    if !changes.submodules.is_empty() {
+        ws.notice(format!("changes inside submodules stay where they are: {}", list(&changes.submodules)));
+    }
+    if !changes.tracked.is_empty() {
+        return Err(Failure::usage(format!("the project has uncommitted changes: {}", list(&changes.tracked)))
+            .hint("commit or stash them (`git stash -u`) first")
+            .into());
+    }
+    let nested = ws.project.nested()?;
+    if !nested.is_empty() {
+        let text =
+            format!("these folders are git repositories of their own, in no commit of the project: {}", list(&nested));
+        return Err(Failure::usage(text)
+            .hint("remove the `.git` inside, make it a submodule, or ignore the folder in `.gitignore`")
+            .into());
+    }
+    let overlooked = ws.project.uncommitted()?;
+    if overlooked.is_empty() {
+        return Ok(());
+    }
+    let text = format!("the project has uncommitted changes that git was told to overlook: {}", list(&overlooked));
+    Err(Failure::usage(text)
+        .hint(
+            "`git update-index --no-assume-unchanged --no-skip-worktree FILE` shows them again; nothing is proven on \
+               files that are in no commit",
+        )
+        .into())
+}
+
+pub fn require_branch(ws: &Workspace) -> Result<()> {
+    match ws.head()?.branch {
+        Some(_) => Ok(()),
+        None => Err(Failure::usage("HEAD of the project is detached, so new commits would belong to no branch")
+            .hint("run `git switch -c NAME` to make a branch here, or `git switch BRANCH`")
+            .into()),
+    }
+}
+
+/// Names at most five paths and counts the rest.
+fn list(paths: &[String]) -> String {
+    let shown = paths.iter().take(5).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
+    if paths.len() > 5 { format!("{shown} and {} more", paths.len() - 5) } else { shown }
+}
