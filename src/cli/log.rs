@@ -34,7 +34,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let path = args.path.as_deref().map(memory_path).transpose()?;
     let filter = Filter { path, session: args.session, feature: None, limit: args.count };
     context.in_project(Access::Look, &[], |workspace| {
-        for entry in workspace.memory.history(&filter)? {
+        let entries = workspace.memory.history(&filter)?;
+        if entries.is_empty() {
+            context.output.note(&Line::plain("no commit of the memory fits"));
+        }
+        for entry in entries {
             let at = entry.at.strftime("%Y-%m-%d %H:%M").to_string();
             let (id, author, subject) = (&entry.id, &entry.author, &entry.subject);
             context.output.data_line(&line(&Row { id, at, author, session: entry.session, subject }));

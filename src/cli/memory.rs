@@ -125,11 +125,14 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
 
 /// A project's own memory has rules, and a lock; neither is to be walked around.
 fn refuse_a_projects(folder: &Path) -> Result<()> {
-    if !folder.join("run.lock").exists() {
+    let inside = [".git", ".longhaul", "memory.git"];
+    let within = |folder: &Path| folder.iter().any(|name| inside.iter().any(|part| name == *part));
+    let real = folder.canonicalize().unwrap_or_else(|_| folder.to_owned());
+    if !within(folder) && !within(&real) && !folder.join("run.lock").exists() {
         return Ok(());
     }
-    let text = format!("`{}` holds a project's own memory, which has rules", folder.display());
-    Err(Failure::usage(text).hint("leave out --store and call this in the project").into())
+    let text = format!("`{}` belongs to a repository or to a project's own memory, which has rules", folder.display());
+    Err(Failure::usage(text).hint("leave out --store and call this in the project, or name another folder").into())
 }
 
 /// Answers one command, or the calls on standard input.

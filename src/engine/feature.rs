@@ -29,6 +29,9 @@ pub fn add(ws: &mut Workspace, json: &Value) -> Result<Vec<Added>> {
     let ids = checklist.add(json, "user").map_err(|problem| {
         Failure::usage(format!("nothing was added: {problem:#}")).hint("`longhaul feature add --help` shows the form")
     })?;
+    if ids.is_empty() {
+        return Err(Failure::usage("there is nothing to add: the array is empty").into());
+    }
     let subject = match ids.as_slice() {
         [id] => format!("checklist: add {id}"),
         ids => format!("checklist: add {} features", ids.len()),

@@ -237,3 +237,31 @@ fn a_feature_that_is_wrong_changes_nothing() {
 
     assert_eq!(project.memory_git(["rev-parse", "HEAD"]), head);
 }
+
+#[test]
+fn a_store_inside_a_repository_or_a_projects_memory_is_refused() {
+    let project = Project::ready();
+    for folder in [".git/longhaul", ".git/longhaul/memory.git", ".longhaul/memory", ".git"] {
+        project.run(["memory", "view", "--store", folder]).exits(2).tells("another folder");
+    }
+    project.run(["memory", "view", "--store", "../elsewhere"]).exits(0);
+}
+
+#[test]
+fn what_finds_nothing_says_so() {
+    let project = Project::ready();
+
+    project.run_with(["feature", "add", "-"], "[]").exits(2).tells("nothing to add");
+    project.run(["log", "nope"]).exits(0).tells("no commit of the memory fits");
+    project.run(["show", "--session", "9"]).exits(2).tells("no session was held yet");
+}
+
+#[test]
+fn an_empty_specification_is_refused() {
+    let project = Project::new();
+    project.write("../SPEC.md", " \n");
+
+    project.run(["init", "--spec", "../SPEC.md"]).exits(2).tells("is empty");
+
+    assert!(!project.state().join("memory.git").exists());
+}

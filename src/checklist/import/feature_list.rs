@@ -52,6 +52,9 @@ fn feature(id: String, mut item: Map<String, Value>, ids: &HashSet<String>, repo
     let mut fields = Map::new();
     let description = take_text(&mut item, &DESCRIPTIONS);
     let title = take_text(&mut item, &["title", "name"]).or_else(|| description.as_deref().map(first_line));
+    if title.is_none() {
+        report.notes.push(format!("`{id}` has neither title nor description as text; its id stands for them"));
+    }
     fields.insert("title".to_owned(), json!(first_line(&title.unwrap_or_else(|| id.clone()))));
     let category = take_text(&mut item, &CATEGORIES);
     let steps = STEPS.iter().find_map(|key| take_list(&mut item, key));
