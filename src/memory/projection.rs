@@ -24,6 +24,11 @@ pub(super) fn last(state: &Path, view: &Path) -> Option<String> {
     read(state).views.remove(&key(view))
 }
 
+/// Returns a commit that some view was brought up to; it was the newest once.
+pub(super) fn any(state: &Path) -> Option<String> {
+    read(state).views.into_values().next()
+}
+
 /// Remembers that this view shows the commit; to be called under the write lock.
 pub(super) fn remember(state: &Path, view: &Path, commit: &str) -> Result<()> {
     let mut record = read(state);

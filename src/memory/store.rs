@@ -8,12 +8,15 @@ use anyhow::Result;
 use anyhow::anyhow;
 
 use crate::clock::Clock;
+use crate::failure::Failure;
+use crate::failure::Kind;
 use crate::memory::Place;
 use crate::memory::adoption::Findings;
 use crate::memory::guard::Caps;
 use crate::memory::guard::Policy;
 use crate::memory::new_repository;
 use crate::memory::path::MemoryPath;
+use crate::memory::projection;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
 use crate::memory::snapshot::Snapshot;
@@ -57,7 +60,20 @@ impl Store {
             return Err(anyhow!("there is no memory at `{}`; `longhaul init` makes one", place.repository.display()));
         }
         let repository = repository::open(&place.repository)?;
-        Ok(Self::around(repository, place, policy, caps, clock))
+        let store = Self::around(repository, place, policy, caps, clock);
+        store.require_branch()?;
+        Ok(store)
+    }
+
+    /// Refuses a memory whose branch is gone: an empty one in its place would hide all that was written.
+    fn require_branch(&self) -> Result<()> {
+        let Some(last) = projection::any(&self.place.state).filter(|_| matches!(self.head(), Ok(None))) else {
+            return Ok(());
+        };
+        let git = format!("git --git-dir='{}'", self.place.repository.display());
+        let hint =
+            format!("bring it back with `{git} update-ref refs/heads/main {last}`, then look at it with `{git} log`");
+        Err(Failure::new(Kind::Integrity, "the branch `main` of the memory is gone").hint(hint).into())
     }
 
     /// Opens the memory that stands by itself in a folder, or makes it, unseeded and without a project's rules; files

@@ -165,6 +165,21 @@ fn a_persons_untracked_file_that_a_session_changed_is_committed_with_what_it_pro
 }
 
 #[test]
+fn a_branch_of_memory_that_is_gone_before_a_run_is_not_taken_for_an_empty_memory() {
+    let project = Project::ready().feature("f", "test -f f");
+    let last = project.memory_git(["rev-parse", "main"]);
+    project.memory_git(["update-ref", "-d", "refs/heads/main"]);
+
+    let run = project.run(["status"]);
+    run.exits(7).tells("the branch `main` of the memory is gone").tells(&last);
+    project.run(["feature", "add", "--id", "g", "--title", "g", "--check", "false"]).exits(7);
+    project.run(["init"]).exits(7);
+
+    project.memory_git(["update-ref", "refs/heads/main", &last]);
+    assert_eq!(project.status("f"), "open");
+}
+
+#[test]
 fn files_in_a_repository_of_their_own_prove_nothing() {
     let nest = "root=$PWD; mkdir sub; cd sub; git init -q; echo good > app";
     for more in ["", "; git add -A; git commit -qm sub", "; git add -A; git commit -qm sub; cd ..; git add -A"] {
