@@ -11,6 +11,7 @@ mod running;
 
 pub use group::end_groups;
 pub use group::lives as group_lives;
+pub use group::run as groups_run;
 pub use group::with_variable as groups_with_variable;
 pub use interrupt::Interrupt;
 pub use output::Output;

@@ -73,6 +73,13 @@ pub fn with_variable(name: &str, value: &str) -> Vec<i32> {
     groups
 }
 
+/// Tells whether a process of this name runs in one of the groups.
+pub fn run(groups: &[i32], program: &str) -> bool {
+    let named =
+        |process: &PathBuf| std::fs::read_to_string(process.join("comm")).is_ok_and(|name| name.trim_end() == program);
+    running().any(|(process, group)| groups.contains(&group) && named(&process))
+}
+
 /// Looks for a running member. `None` where there is no `/proc`.
 fn has_running_member(group: i32) -> Option<bool> {
     let mut seen_any = false;

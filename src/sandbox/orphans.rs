@@ -8,12 +8,17 @@ use crate::process;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
+use std::time::Instant;
 
 /// The variable with the mark. Its value is the git folder of the project that the command was started for.
 const OWNER: &str = "LONGHAUL_OWNER";
 
 /// Time between TERM and KILL.
 const GRACE: Duration = Duration::from_secs(2);
+
+/// Time for a `git` to finish by itself: told to end in the middle of a commit, it often leaves its locks behind, and
+/// every later commit would fail.
+const COMMIT: Duration = Duration::from_secs(2);
 
 /// Marks what is started with this environment as the project's; only for commands that run under the run lock.
 pub fn mark(environment: &mut BTreeMap<String, String>, owner: &Path) {
@@ -25,6 +30,10 @@ pub fn mark(environment: &mut BTreeMap<String, String>, owner: &Path) {
 /// Whoever asks holds the run lock and needs nothing any more of what it started, so all of it may go.
 pub fn end_orphans(owner: &Path) -> usize {
     let orphans = process::groups_with_variable(OWNER, &owner.to_string_lossy());
+    let start = Instant::now();
+    while process::groups_run(&orphans, "git") && start.elapsed() < COMMIT {
+        std::thread::sleep(Duration::from_millis(10));
+    }
     process::end_groups(&orphans, GRACE);
     orphans.len()
 }
@@ -52,6 +61,19 @@ mod tests {
         assert_eq!([server, other].map(process::group_lives), [false, true]);
 
         assert_eq!((end_orphans(ours.path()), end_orphans(theirs.path())), (0, 1));
+    }
+
+    #[test]
+    fn a_git_in_the_middle_of_its_work_may_finish() {
+        let owner = tempfile::tempdir().unwrap();
+        let (git, done) = (owner.path().join("git"), owner.path().join("done"));
+        std::os::unix::fs::symlink("/bin/sh", &git).unwrap();
+        let text = format!("{} -c 'sleep 0.3; : > {}' > /dev/null 2>&1 &", git.display(), done.display());
+        start(&text, owner.path());
+
+        assert_eq!(end_orphans(owner.path()), 1);
+
+        assert!(done.exists());
     }
 
     #[test]
