@@ -56,11 +56,12 @@ impl Project {
     }
 }
 
-/// Size and time of change tell an edit without reading what may be gigabytes.
+/// Size and times tell an edit without reading what may be gigabytes; unlike the time of the last edit, that of the last
+/// change of the entry cannot be set back.
 fn mark(path: &Path) -> String {
     path.symlink_metadata().map_or_else(
         |_| String::new(),
-        |found| format!("{} {} {}.{:09}", found.ino(), found.size(), found.mtime(), found.mtime_nsec()),
+        |found| format!("{} {} {}.{:09}", found.ino(), found.size(), found.ctime(), found.ctime_nsec()),
     )
 }
 
