@@ -85,7 +85,7 @@ impl Budget {
     pub fn describe(&self) -> String {
         let limits = &self.limits;
         let money = match (self.price, limits.usd) {
-            (Some(_), Some(usd)) => format!("{usd:.2} USD"),
+            (Some(_), Some(usd)) => format!("{usd} USD"),
             (Some(_), None) => "no limit in USD".to_owned(),
             (None, _) => "cost unknown (no price for this model), so tokens bind".to_owned(),
         };
@@ -122,7 +122,7 @@ impl Budget {
     /// Says which limit of the whole run is reached, other than the number of sessions.
     pub fn run_exhausted(&self) -> Option<String> {
         if let Some((usd, spent)) = self.limits.usd.zip(self.cost()).filter(|(usd, spent)| spent >= usd) {
-            return Some(format!("the budget of {usd:.2} USD is used up ({spent:.2} spent)"));
+            return Some(format!("the budget of {usd} USD is used up ({spent:.2} spent)"));
         }
         if let Some(tokens) = self.limits.tokens.filter(|tokens| self.usage.total() >= *tokens) {
             return Some(format!("the budget of {} tokens is used up", grouped(tokens)));
@@ -209,7 +209,7 @@ mod tests {
         budget.spend(&used(99_999, 0));
         assert_eq!(budget.exhausted(), None);
         budget.spend(&used(1, 0));
-        assert_eq!(budget.exhausted().unwrap(), "the budget of 1.00 USD is used up (1.00 spent)");
+        assert_eq!(budget.exhausted().unwrap(), "the budget of 1 USD is used up (1.00 spent)");
     }
 
     #[test]

@@ -578,3 +578,32 @@ fn a_check_that_changes_tracked_files_does_not_end_the_run_with_an_error() {
     assert_eq!(project.status("g"), "open");
     assert_eq!(project.stored("f")["passes"], true);
 }
+
+#[test]
+fn a_budget_in_dollars_binds_once_the_price_is_known() {
+    let long = session([reply([bash("true")]), reply([bash("true")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([long]);
+    let config = project.home().join(".config/longhaul");
+    std::fs::create_dir_all(&config).unwrap();
+    let prices = "[prices.\"claude-opus-5-5\"]\ninput = 5.0\noutput = 25.0\ncache_write = 6.25\ncache_read = 0.5\n";
+    std::fs::write(config.join("config.toml"), prices).unwrap();
+
+    let run = project.run(["run", "--budget", "0.001"]);
+
+    run.exits(3).tells("the budget of 0.001 USD is used up").tells("1 feature open").tells(" USD · nearest limit");
+    assert_eq!(project.played().requests().len(), 1);
+    let cost = project.events(1).iter().find(|event| event["type"] == "replied").unwrap()["cost"].as_f64().unwrap();
+    assert!(cost > 0.001, "{cost}");
+    let progress = project.memory_git(["show", "HEAD:progress.md"]);
+    assert!(progress.contains(" USD, "), "{progress}");
+}
+
+#[test]
+fn a_time_limit_ends_the_run_before_the_next_request() {
+    let slow = session([reply([bash("sleep 0.4")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([slow]);
+
+    project.run(["run", "--time", "0.3s"]).exits(3).tells("the time budget of 0.3s is used up");
+
+    assert!(project.played().requests().len() <= 1);
+}

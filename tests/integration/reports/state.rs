@@ -36,6 +36,20 @@ fn d03_a_torn_view_of_the_checklist_is_put_back() {
     assert_eq!(project.status("f"), "proven");
 }
 
+/// D03 for a checklist of zero bytes: the last good one is taken back, and that is said.
+#[test]
+fn d03_an_emptied_checklist_is_taken_back_from_the_last_good_commit() {
+    let works = session([reply([bash("touch f")]), reply([hand_over()])]);
+    let project = Project::ready().feature("f", "test -f f").model([works]);
+    commit_to_memory(&project, "features.json", "");
+
+    project.run(["run"]).exits(0).tells("the checklist was empty; taken back from the memory commit");
+
+    assert_eq!(project.status("f"), "proven");
+    let log = project.memory_log();
+    assert!(log.contains(&"checklist: recover the last good version".to_owned()), "{log:?}");
+}
+
 /// D13: the project's folder was removed and the run was still listed as running.
 #[test]
 fn d13_a_run_whose_project_is_gone_ends_and_says_so() {
