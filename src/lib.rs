@@ -2,14 +2,14 @@
 //!
 //! # The map
 //!
-//! Data flows one way, from what was typed to what lies on disk. A module may name those below it, never one above or beside it:
+//! Data flows one way, from what was typed to what lies on disk. A module may name those its arrows lead to, and the
+//! ground; `tests/architecture.rs` fails on any other:
 //!
 //! ```text
 //! main ─► cli ─► config
 //!          └► engine ─► prompts · driver ─► provider, tools · gate · checklist · memory · project · transcript
 //!                       tools ─► memory, checklist (read), gate (run)   gate ─► project, sandbox   checklist ─► gate::{Check, Verdict}
-//!          ground, knows nobody: message · event · failure · process · sandbox · clock
-//!          ground, knows nobody: message · event · process · sandbox · clock · failure
+//!          ground, knows nobody above: message · event · failure · process · sandbox · clock
 //! ```
 //!
 //! | module | decides |
@@ -30,11 +30,19 @@
 //!
 //! # Where to make a change
 //!
-//! - a subcommand: one file in `cli/`, one arm in `cli::run`
-//! - a tool: one file in `tools/`, one line in `tools::Toolbox`
-//! - a template: one file in `templates/`, one struct in `prompts`
-//! - a rule about when a feature is proven: `gate/`
-//! - a setting: `config/default.toml`, and the settings struct of the part that reads it
+//! - a subcommand: one file in `cli/`, one variant of `cli::Command`, one arm in `cli::dispatch`
+//! - a tool: one file in `tools/`, its description in `tools/definitions.rs`, one arm in `Toolbox::dispatch`
+//! - a text the model reads: one file in `templates/prompts/`, one struct in `prompts`
+//! - a file memory starts with: one file in `templates/memory/`, one row in `prompts/seeds.rs`; who may write it:
+//!   `memory/guard.rs`
+//! - a rule about when a feature is proven: `Gate::judge`; a new kind of result: `gate::Finding`
+//! - which feature comes next, and why none can: `engine/pick.rs`
+//! - a step after every session: `engine/hook.rs`
+//! - a form of checklist to import: one file in `checklist/import/`
+//! - an event: `event.rs`, how a person hears of it in `cli/narration.rs`, how it is read back in `cli/past.rs`
+//! - an exit code: `failure::Kind`, and its row in `cli/error.rs`
+//! - a setting: `config/default.toml`, its field and reader in `config/mod.rs`, whether a project may give it in
+//!   `config/narrow.rs`, and `cli/settings.rs`, which hands it to its part
 
 pub mod checklist;
 pub mod cli;
