@@ -155,7 +155,7 @@ mod tests {
         Session {
             session: 7,
             project: "todo".to_owned(),
-            root: "/work/todo".to_owned(),
+            root: "/home/me/todo".to_owned(),
             branch: Some("main".to_owned()),
             notices: vec!["session 6 was interrupted".to_owned()],
             id: "login".to_owned(),
@@ -178,7 +178,7 @@ mod tests {
         }
     }
 
-    const RENDERED: &str = r##"Session 7 on the project `todo` in `/work/todo`, branch `main`.
+    const RENDERED: &str = r##"Session 7 on the project `todo` in `/home/me/todo`, branch `main`.
 
 Note: session 6 was interrupted
 
@@ -248,7 +248,7 @@ scratch.txt
         let bare = Session { next: vec![], commits: vec![], untracked: vec![], total: 1, counts: vec![], ..bare };
         let text = bare.render().unwrap();
         assert!(
-            text.starts_with("Session 7 on the project `todo` in `/work/todo`.\n\n# This session's feature\n"),
+            text.starts_with("Session 7 on the project `todo` in `/home/me/todo`.\n\n# This session's feature\n"),
             "{text}"
         );
         assert!(text.contains("Checklist: 1 feature.\n\n<data source=\"/memories/MEMORY.md\">"), "{text}");
@@ -294,7 +294,7 @@ scratch.txt
         let start = Initializer {
             session: 1,
             project: "todo".to_owned(),
-            root: "/work/todo".to_owned(),
+            root: "/home/me/todo".to_owned(),
             spec,
             ..Initializer::default()
         };
