@@ -1,4 +1,4 @@
-//! Occasion up: the memory repository, its seeds, an imported checklist, a specification, the initializer session.
+//! Setting up: the memory repository, its seeds, an imported checklist, a specification, the initializer session.
 //!
 //! Every step adds what is missing and overwrites nothing, so an `init` that was cut off is finished by the next one.
 

@@ -62,6 +62,7 @@ pub fn require_clean(ws: &Workspace) -> Result<()> {
         .into())
 }
 
+/// Refuses to work where new commits would belong to no branch.
 pub fn require_branch(ws: &Workspace) -> Result<()> {
     match ws.head()?.branch {
         Some(_) => Ok(()),

@@ -13,6 +13,7 @@ use anyhow::Result;
 
 /// Why a session ended that a kill or a crash cut off.
 const CUT_OFF: &str = "interrupted, longhaul itself was stopped";
+
 /// Finishes the session that a kill or a crash cut off, if there is one, and returns its number.
 ///
 /// Its check is not run here: the feature is looked at before the next session, as any other.

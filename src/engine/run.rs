@@ -18,11 +18,12 @@ use crate::failure::Kind;
 use crate::provider::Client;
 use anyhow::Result;
 
-/// Why a run stopped, when it did not stop with everything done.
+/// How a run came to its end.
 #[derive(Debug)]
 enum Stop {
-    /// Every required feature is proven or accepted at the final commit.
+    /// Every required feature is proven or accepted at the final commit; says how many.
     Done(String),
+    /// Features are open; says why.
     For(Failure),
 }
 

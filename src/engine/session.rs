@@ -33,7 +33,7 @@ pub struct Session {
 }
 
 impl Session {
-    /// Returns where its checks put their outputs.
+    /// Returns the occasion of its checks.
     pub fn occasion(&self) -> Occasion {
         Occasion { session: Some(self.number), outputs: self.artifacts.clone(), left_out: Vec::new() }
     }

@@ -53,7 +53,7 @@ pub struct Workspace<'a> {
     _lock: Option<RunLock>,
 }
 
-/// Where the outputs of a check go, and which session it belongs to.
+/// For which session a check runs, and where its outputs go.
 #[derive(Clone, Debug)]
 pub struct Occasion {
     pub session: Option<u32>,
@@ -63,7 +63,7 @@ pub struct Occasion {
 }
 
 impl Occasion {
-    /// Returns the setting of a check that belongs to no session.
+    /// Returns the occasion of a check that belongs to no session.
     pub fn outside(ws: &Workspace) -> Self {
         Self { session: None, outputs: ws.outputs(), left_out: Vec::new() }
     }

@@ -251,7 +251,8 @@ impl Verdict {
         json!({
             "commit": of.commit, "tree": of.tree, "check": of.check, "exit": self.trial.exit_json(),
             "seconds": self.seconds(), "output": self.trial.output_json(), "runs": self.trial.runs, "red": red,
-            "level": of.level, "checkout": of.checkout, "approved_by": of.approved_by, "session": of.session, "at": of.at, "untracked": of.untracked.iter().take(UNTRACKED).collect::<Vec<_>>(),
+            "level": of.level, "checkout": of.checkout, "approved_by": of.approved_by, "session": of.session,
+            "at": of.at, "untracked": of.untracked.iter().take(UNTRACKED).collect::<Vec<_>>(),
         })
     }
 
