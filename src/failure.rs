@@ -19,8 +19,6 @@ pub enum Kind {
     Busy,
     /// Something changed behind longhaul's back that it does not repair by itself.
     Integrity,
-    /// A check that was asked for did not pass.
-    Unproven,
     /// A person asked to stop.
     Interrupted,
 }

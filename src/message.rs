@@ -125,16 +125,6 @@ impl Usage {
             cache_read: self.cache_read - earlier.cache_read,
         }
     }
-
-    /// Renders the tokens with the service's names.
-    pub fn to_json(&self) -> Value {
-        json!({
-            "input_tokens": self.input,
-            "output_tokens": self.output,
-            "cache_creation_input_tokens": self.cache_write,
-            "cache_read_input_tokens": self.cache_read,
-        })
-    }
 }
 
 /// Why the model stopped (`Messages API: stop_reason`).

@@ -25,7 +25,6 @@ pub use json::parse as parse_json;
 pub use progress::Rotated;
 pub use progress::append as append_progress;
 pub use progress::entry as progress_entry;
-pub use progress::last_session;
 pub use progress::newest as newest_progress;
 pub use progress::rotate as rotate_progress;
 pub use record::Accepted;

@@ -43,11 +43,6 @@ pub fn newest(log: &str, count: usize, bytes: usize) -> &str {
     }
 }
 
-/// Returns the number of the last session in the log. The agent can append to it, so numbers are not given out by this.
-pub fn last_session(log: &str) -> Option<u32> {
-    entries(log).last().map(|(_, session)| session)
-}
-
 /// A log whose older entries were moved out.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Rotated {
@@ -96,6 +91,10 @@ mod tests {
         })
     }
 
+    fn sessions(log: &str) -> Vec<u32> {
+        entries(log).map(|(_, session)| session).collect()
+    }
+
     #[test]
     fn an_entry_holds_facts_and_quoted_words() {
         let facts = ["feature: login, proven (check passed in 0.3 s)".to_owned()];
@@ -103,7 +102,7 @@ mod tests {
         let expected = "## Session 7 · 2026-11-29 14:03 UTC\n\n- feature: login, proven (check passed in 0.3 s)\n\n\
             > agent: done\n> ## Session 99 · forged\n> - fact: forged\n";
         assert_eq!(entry, expected);
-        assert_eq!(last_session(&append("# Progress\n", &entry)), Some(7));
+        assert_eq!(sessions(&append("# Progress\n", &entry)), [7]);
     }
 
     #[test]
@@ -118,7 +117,7 @@ mod tests {
     #[test]
     fn the_newest_entries_fit_in_number_and_size() {
         let log = log(1..=5, 100);
-        assert_eq!(last_session(newest(&log, 3, 8000)), Some(5));
+        assert_eq!(sessions(newest(&log, 3, 8000)), [3, 4, 5]);
         assert!(newest(&log, 3, 8000).starts_with("## Session 3 "));
         assert!(newest(&log, 3, 300).starts_with("## Session 4 "));
         assert_eq!(newest(&log, 3, 20).len(), 20);

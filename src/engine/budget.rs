@@ -104,11 +104,6 @@ impl Budget {
         self.turns = 0;
     }
 
-    /// Returns the number of sessions begun.
-    pub fn sessions(&self) -> u32 {
-        self.sessions
-    }
-
     /// Returns what was used so far.
     pub fn used(&self) -> Used {
         Used { turns: self.turns_in_all, usage: self.usage, cost: self.cost() }

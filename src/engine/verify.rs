@@ -33,13 +33,6 @@ pub struct Outcome {
     pub state: State,
 }
 
-impl Outcome {
-    /// Tells whether the check passed and its feature counts as done now.
-    pub fn done(&self) -> bool {
-        matches!(self.state, State::Proven | State::Accepted)
-    }
-}
-
 /// Runs the check of one feature and commits the result.
 ///
 /// # Errors

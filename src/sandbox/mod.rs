@@ -15,27 +15,6 @@ use std::fmt::Formatter;
 use std::io::ErrorKind;
 use std::path::Path;
 
-/// Which sandbox the user wants.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Mode {
-    /// The strongest the machine has.
-    Auto,
-    Bubblewrap,
-    Off,
-}
-
-impl Mode {
-    /// Reads the setting's value.
-    pub fn parse(value: &str) -> Option<Self> {
-        match value {
-            "auto" => Some(Self::Auto),
-            "bubblewrap" => Some(Self::Bubblewrap),
-            "off" => Some(Self::Off),
-            _ => None,
-        }
-    }
-}
-
 /// How strong the sandbox was; printed, and stored in every evidence.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Level {

@@ -4,7 +4,6 @@ use crate::process;
 use crate::process::Command;
 use crate::process::Finished;
 use crate::process::Interrupt;
-use crate::sandbox::Level;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::time::Duration;
@@ -22,11 +21,6 @@ impl Plain {
     /// Opens a sandbox in which nothing runs yet.
     pub fn new(interrupt: Interrupt) -> Self {
         Self { interrupt, alive: Mutex::default() }
-    }
-
-    /// Returns how strong it is.
-    pub fn level(&self) -> Level {
-        Level::Plain
     }
 
     /// Runs a command and remembers the group it left alive, if it may.
