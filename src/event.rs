@@ -40,6 +40,4 @@ pub enum Event {
     HookStep { step: String },
     /// The session ended; `reason` is one sentence, `outcome` what its check found, empty when none was run.
     SessionEnded { session: u32, reason: String, outcome: String },
-    /// The run ended with this exit code.
-    RunEnded { code: u8, reason: String },
 }

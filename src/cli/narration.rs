@@ -69,11 +69,9 @@ impl Narration {
             Event::Warning { text } => warning_lines(text),
             Event::SessionEnded { session, reason, outcome } => self.session_ended(*session, reason, outcome),
             // Told elsewhere, or too small to be told: they are in the session's events.
-            Event::Sent { .. }
-            | Event::ToolEnded { .. }
-            | Event::Committed { .. }
-            | Event::HookStep { .. }
-            | Event::RunEnded { .. } => Vec::new(),
+            Event::Sent { .. } | Event::ToolEnded { .. } | Event::Committed { .. } | Event::HookStep { .. } => {
+                Vec::new()
+            }
         }
     }
 

@@ -132,11 +132,6 @@ impl Sink for Output {
         for line in state.narration.tell(event) {
             state.print_rest(&line);
         }
-        if let Event::RunEnded { code, reason } = event {
-            let (tone, word) = if *code == 0 { (Tone::Good, "done") } else { (Tone::Careful, "stopped") };
-            let text = Line::new(tone, word).add(Tone::Plain, &format!(": {reason}")).render(state.data.colour);
-            state.print_data(&text);
-        }
         state.show_status();
     }
 }

@@ -53,10 +53,6 @@ pub(super) fn event(value: &Value) -> Option<Event> {
         "warning" => Event::Warning { text: text("text") },
         "hook_step" => Event::HookStep { step: text("step") },
         "session_ended" => Event::SessionEnded { session, reason: text("reason"), outcome: text("outcome") },
-        "run_ended" => {
-            let code = value["code"].as_u64().and_then(|code| u8::try_from(code).ok()).unwrap_or_default();
-            Event::RunEnded { code, reason: text("reason") }
-        }
         _ => return None,
     })
 }
@@ -90,7 +86,6 @@ mod tests {
             Event::Warning { text: s("w") },
             Event::HookStep { step: s("h") },
             Event::SessionEnded { session: 1, reason: s("r"), outcome: s("o") },
-            Event::RunEnded { code: 3, reason: s("r") },
         ];
         for event in &events {
             match event {
@@ -107,8 +102,7 @@ mod tests {
                 | Event::Notice { .. }
                 | Event::Warning { .. }
                 | Event::HookStep { .. }
-                | Event::SessionEnded { .. }
-                | Event::RunEnded { .. } => {}
+                | Event::SessionEnded { .. } => {}
             }
         }
         events

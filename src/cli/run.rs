@@ -3,10 +3,10 @@
 use super::Context;
 use super::context::require_committed_settings;
 use super::error::Code;
+use super::line::Line;
+use super::line::Tone;
 use crate::engine;
 use crate::engine::workspace::Access;
-use crate::event::Event;
-use crate::event::Sink;
 use anyhow::Result;
 
 /// Hold sessions until every required feature is proven or a limit is reached
@@ -54,10 +54,10 @@ impl Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    let reason = context.in_project(Access::Change, &args.settings(), |workspace| {
+    let reached = context.in_project(Access::Change, &args.settings(), |workspace| {
         require_committed_settings(&workspace.project)?;
         engine::run::run(workspace)
     })?;
-    context.output.take(&Event::RunEnded { code: Code::Done as u8, reason });
+    context.output.data_line(&Line::new(Tone::Good, "done").add(Tone::Plain, &format!(": {reached}")));
     Ok(Code::Done)
 }

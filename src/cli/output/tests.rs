@@ -18,9 +18,9 @@ fn data_and_the_rest_never_mix() {
     output.warn("careful");
     output.json(&json!({"a": "\u{202e}"}));
     output.failure("error", "could not open `x`\n+ diff", Some("make `x`"));
-    output.take(&Event::RunEnded { code: 3, reason: "1 session used, 1 feature open".into() });
+    output.data_line(&Line::new(Tone::Good, "done").add(Tone::Plain, ": 1 feature proven"));
 
-    assert_eq!(captured.data.text(), "one\ntwo\nthree\n{\"a\":\"\\u202e\"}\nstopped: 1 session used, 1 feature open\n");
+    assert_eq!(captured.data.text(), "one\ntwo\nthree\n{\"a\":\"\\u202e\"}\ndone: 1 feature proven\n");
     assert_eq!(captured.rest.text(), "warning: careful\nerror: could not open `x`\n  + diff\nhint: make `x`\n");
 }
 
@@ -80,6 +80,6 @@ fn colour_is_only_in_what_longhaul_itself_says() {
     let channel = |colour| Channel { to: Box::new(written.clone()), colour, error: None };
     let output = Output::new(channel(true), channel(true), Box::new(|| None));
     output.data("\x1b[31mfake");
-    output.take(&Event::RunEnded { code: 0, reason: "all proven".into() });
+    output.data_line(&Line::new(Tone::Good, "done").add(Tone::Plain, ": all proven"));
     assert_eq!(written.text(), "\\u{1b}[31mfake\n\x1b[32mdone\x1b[0m: all proven\n");
 }
