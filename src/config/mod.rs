@@ -3,7 +3,6 @@
 //! A `Config` is what was meant: read once, checked as a whole, every value of the type its part needs. It knows nothing of
 //! the parts; `cli` turns it into their settings.
 
-mod duration;
 mod environment;
 mod file;
 mod layers;
@@ -11,7 +10,6 @@ mod narrow;
 mod not_yet;
 mod setting;
 
-pub use duration::parse as parse_duration;
 pub use environment::Environment;
 pub use file::File;
 pub use layers::DEFAULTS;

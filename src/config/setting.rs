@@ -1,6 +1,6 @@
 //! One setting: its value as given, where it came from, and how it is read as the type it must have.
 
-use super::duration;
+use crate::clock::duration;
 use crate::failure::Failure;
 use anyhow::Result;
 use std::fmt;

@@ -2,7 +2,7 @@
 //!
 //! Asked in one place, before each request. A cost that is not known is never taken for zero: then tokens bind instead.
 
-use crate::clock;
+use crate::clock::duration;
 use crate::driver::Meter;
 use crate::event::Event;
 use crate::message::Usage;
@@ -90,7 +90,7 @@ impl Budget {
             (None, _) => "cost unknown (no price for this model), so tokens bind".to_owned(),
         };
         let tokens = limits.tokens.map(|tokens| format!("{} tokens", grouped(tokens)));
-        let time = limits.time.map(clock::spell);
+        let time = limits.time.map(duration::spell);
         let plural = |count: u32, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
         let sessions = limits.sessions.map(|sessions| plural(sessions, "session"));
         let turns = limits.turns_per_session.map(|turns| format!("{} a session", plural(turns, "turn")));
@@ -123,7 +123,7 @@ impl Budget {
             return Some(format!("the budget of {} tokens is used up", grouped(tokens)));
         }
         let time = self.limits.time.filter(|time| self.started.elapsed() >= *time);
-        time.map(|time| format!("the time budget of {} is used up", clock::spell(time)))
+        time.map(|time| format!("the time budget of {} is used up", duration::spell(time)))
     }
 
     /// Says which limit forbids another session.

@@ -1,7 +1,7 @@
 //! One session, from what is laid out before the first turn to the end of its hook.
 
 use crate::checklist::Feature;
-use crate::clock;
+use crate::clock::duration;
 use crate::driver;
 use crate::driver::Driver;
 use crate::driver::Ending;
@@ -187,7 +187,7 @@ fn start(ws: &Workspace, sandbox: &Plain, script: &str) -> String {
 /// Renders what the model reads first.
 fn open(ws: &mut Workspace, session: &Session, init_result: Option<String>) -> Result<Opening> {
     let limits = &ws.settings.tool_limits;
-    let (bash_limit, bash_most) = (clock::spell(limits.usual), clock::spell(limits.most));
+    let (bash_limit, bash_most) = (duration::spell(limits.usual), duration::spell(limits.most));
     let notices: Vec<String> = recover::newest_interrupted(ws, session.number)?.into_iter().collect();
     match &session.feature {
         Some(id) => Ok(Opening {

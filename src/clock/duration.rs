@@ -34,6 +34,18 @@ fn take_part(text: &str) -> Option<(f64, &str)> {
     Some((number * seconds, &rest[letters..]))
 }
 
+/// Spells a duration: `8h`, `1h30m`, `0.5s`.
+pub fn spell(duration: Duration) -> String {
+    let whole = duration.as_secs();
+    let (hours, minutes, seconds) = (whole / 3600, whole / 60 % 60, whole % 60);
+    let part = |value: u64, unit: &str| if value > 0 { format!("{value}{unit}") } else { String::new() };
+    match (whole, duration.subsec_millis()) {
+        (0, millis) => format!("{}s", f64::from(millis) / 1000.0),
+        (1..60, millis) if millis > 0 => format!("{:.1}s", duration.as_secs_f64()),
+        _ => part(hours, "h") + &part(minutes, "m") + &part(seconds, "s"),
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -66,9 +78,9 @@ mod tests {
     }
 
     #[test]
-    fn reads_what_the_clock_spells() {
+    fn reads_what_it_spells() {
         for text in ["0s", "0.5s", "15m", "8h", "1h30m", "48h", "1h1m1s", "59.9s"] {
-            assert_eq!(crate::clock::spell(parse(text).unwrap()), text);
+            assert_eq!(spell(parse(text).unwrap()), text);
         }
     }
 }
