@@ -1,5 +1,6 @@
 //! A check as the checklist holds it: the command, its limits, and the files that decide with it.
 
+use crate::clock::duration;
 use serde::de::DeserializeOwned;
 use serde_json::Map;
 use serde_json::Value;
@@ -26,7 +27,7 @@ pub struct Check {
     pub run: String,
     /// Folder below the project's root.
     pub cwd: String,
-    /// With none, the setting decides.
+    /// How long one run may take; with none, the setting decides.
     pub timeout: Option<Duration>,
     /// `init` for the init script, else text for `sh`.
     pub setup: Option<String>,
@@ -161,24 +162,10 @@ fn field<T: DeserializeOwned>(fields: &Map<String, Value>, name: &str) -> Result
 }
 
 fn read_duration(value: &Value) -> Result<Duration, Problem> {
-    let duration = value.as_str().and_then(parse_duration).filter(|duration| !duration.is_zero());
+    let duration = value.as_str().and_then(duration::parse).filter(|duration| !duration.is_zero());
     duration.ok_or_else(|| {
         problem("timeout", format!("expected a time such as \"30s\", \"1.5s\" or \"5m\", found {value}"))
     })
-}
-
-/// Reads a number with one unit: `ms`, `s`, `m` or `h`.
-fn parse_duration(text: &str) -> Option<Duration> {
-    let digits = text.find(|c: char| !c.is_ascii_digit() && c != '.')?;
-    let (number, unit) = text.split_at(digits);
-    let seconds = match unit {
-        "ms" => 0.001,
-        "s" => 1.0,
-        "m" => 60.0,
-        "h" => 3600.0,
-        _ => return None,
-    };
-    Duration::try_from_secs_f64(number.parse::<f64>().ok()? * seconds).ok()
 }
 
 #[cfg(test)]
@@ -259,10 +246,12 @@ mod tests {
     }
 
     #[test]
-    fn times_have_one_unit() {
-        let seconds = |text| parse_duration(text).map(|duration| duration.as_secs_f64());
-        assert_eq!(["5m", "30s", "1.5s", "200ms", "2h"].map(seconds), [300.0, 30.0, 1.5, 0.2, 7200.0].map(Some));
-        assert_eq!(["5", "m", "-1s", "1.2.3s", "5 m", "1e9h", ""].map(seconds), [None; 7]);
+    fn a_timeout_is_written_as_in_the_settings() {
+        let timeout = |text: &str| Check::read(&json!({"run": "x", "timeout": text})).ok()?.timeout;
+        let seconds = |text| timeout(text).map(|duration| duration.as_secs_f64());
+        let good = ["5m", "30s", "1.5s", "200ms", "2h", "1h30m"];
+        assert_eq!(good.map(seconds), [300.0, 30.0, 1.5, 0.2, 7200.0, 5400.0].map(Some));
+        assert_eq!(["5", "m", "-1s", "1.2.3s", "5 m", "1e9h", "", "0", "off"].map(seconds), [None; 9]);
     }
 
     #[test]
