@@ -40,7 +40,7 @@ pub fn accept(ws: &mut Workspace, ids: &[String], reason: &str) -> Result<Vec<Ac
 
 /// Accepts every feature whose check passed before any work.
 pub fn accept_already_green(ws: &mut Workspace, reason: &str) -> Result<Vec<Accepted>> {
-    let tree = ws.project.head()?.map(|head| head.tree).unwrap_or_default();
+    let tree = ws.tree()?;
     let checklist = ws.checklist()?;
     let green =
         checklist.features().iter().filter(|feature| checklist.state(&feature.id, &tree) == State::AlreadyGreen);

@@ -4,6 +4,7 @@
 
 use crate::clock::duration;
 use crate::driver::Meter;
+use crate::engine::counted;
 use crate::event::Event;
 use crate::message::Usage;
 use std::time::Duration;
@@ -91,9 +92,8 @@ impl Budget {
         };
         let tokens = limits.tokens.map(|tokens| format!("{} tokens", grouped(tokens)));
         let time = limits.time.map(duration::spell);
-        let plural = |count: u32, word: &str| format!("{count} {word}{}", if count == 1 { "" } else { "s" });
-        let sessions = limits.sessions.map(|sessions| plural(sessions, "session"));
-        let turns = limits.turns_per_session.map(|turns| format!("{} a session", plural(turns, "turn")));
+        let sessions = limits.sessions.map(|sessions| counted(sessions as usize, "session"));
+        let turns = limits.turns_per_session.map(|turns| format!("{} a session", counted(turns as usize, "turn")));
         let limits: Vec<String> = [Some(money), tokens, time, sessions, turns].into_iter().flatten().collect();
         format!("limits: {}", limits.join(" · "))
     }
@@ -129,8 +129,7 @@ impl Budget {
     /// Says which limit forbids another session.
     pub fn sessions_exhausted(&self) -> Option<String> {
         let used = self.limits.sessions.is_some_and(|limit| self.sessions >= limit);
-        let word = if self.sessions == 1 { "session" } else { "sessions" };
-        self.run_exhausted().or(used.then(|| format!("{} {word} used", self.sessions)))
+        self.run_exhausted().or(used.then(|| format!("{} used", counted(self.sessions as usize, "session"))))
     }
 
     /// Returns the time left, when time is limited.

@@ -38,7 +38,7 @@ pub fn add(ws: &mut Workspace, json: &Value) -> Result<Vec<Added>> {
     };
     save_approved(ws, checklist, &ids, &subject)?;
     let checklist = ws.checklist()?;
-    let tree = ws.project.head()?.map(|head| head.tree).unwrap_or_default();
+    let tree = ws.tree()?;
     ids.into_iter().map(|id| added(&checklist, id, &tree)).collect()
 }
 
@@ -74,7 +74,7 @@ pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[S
             let path = format!("{PINNED}{id}");
             let known = changes.iter().any(|change| change.path == path) || ws.memory.read(&path)?.is_some();
             if !known {
-                changes.push(Change { path, bytes: Some(file.bytes.clone()) });
+                changes.push(Change::put(path, file.bytes.clone()));
             }
         }
         checklist.pin(id, &closure.into_iter().map(|file| (file.path, file.id)).collect())?;

@@ -8,6 +8,7 @@ use crate::driver::Ending;
 use crate::driver::Opening;
 use crate::engine::budget::Budget;
 use crate::engine::budget::Used;
+use crate::engine::counted;
 use crate::engine::feature;
 use crate::engine::hook;
 use crate::engine::hook::Report;
@@ -135,7 +136,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let checklist = ws.checklist()?;
     let feature = session.feature.as_deref().map(|id| verify::find(&checklist, id)).transpose()?;
     let files = ws.check_files()?;
-    let environment = ws.inner_environment();
+    let (environment, head_tree) = (ws.inner_environment(), ws.tree()?);
     let place = Workplace {
         root: ws.project.root().to_owned(),
         origin: ws.origin(Some(session.number), session.feature.as_deref()),
@@ -145,7 +146,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         artifacts: session.artifacts.clone(),
         findings: session.artifacts.clone(),
         limits: ws.settings.tool_limits.clone(),
-        head_tree: ws.project.head()?.map(|head| head.tree).unwrap_or_default(),
+        head_tree,
         init_script: script,
     };
     let gate = Gate {
@@ -215,9 +216,8 @@ fn freeze_drafts(ws: &mut Workspace, number: u32) -> Result<()> {
         return Ok(());
     }
     let pinned = feature::pin(ws, &mut checklist, &to_pin)?;
-    let word = if drafts.len() == 1 { "feature" } else { "features" };
     let origin = ws.origin(Some(number), None);
-    ws.save(&checklist, &format!("checklist: freeze {} {word}", drafts.len()), pinned, &origin)
+    ws.save(&checklist, &format!("checklist: freeze {}", counted(drafts.len(), "feature")), pinned, &origin)
 }
 
 /// Says what an initializer still has to leave behind.

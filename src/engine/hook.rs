@@ -71,7 +71,7 @@ pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: boo
     let entry = entry(ws, session, ending, tampered, &leftover, &report)?;
     append_progress(ws, session.number, &entry)?;
     step(ws, "progress written");
-    run_commands(ws, &ws.settings.session_end.clone(), &outcome_json(session, &report));
+    run_commands(ws, &ws.settings.session_end, &outcome_json(session, &report));
     Ok(report)
 }
 
@@ -247,10 +247,9 @@ pub fn append_progress(ws: &mut Workspace, number: u32, entry: &Entry) -> Result
     if written {
         return Ok(());
     }
-    let text = ws.memory.read(PROGRESS)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).unwrap_or_default();
     let at = ws.clock.now().strftime("%Y-%m-%d %H:%M UTC").to_string();
     let entry = checklist::progress_entry(number, &at, &entry.facts, &entry.words);
-    let log = checklist::append_progress(&text, &entry);
+    let log = checklist::append_progress(&ws.text(PROGRESS)?, &entry);
     let changes = match checklist::rotate_progress(&log) {
         None => vec![Change::put(PROGRESS, log)],
         Some(rotated) => vec![Change::put(PROGRESS, rotated.rest), Change::put(rotated.path, rotated.older)],
@@ -287,5 +286,5 @@ fn run_commands(ws: &Workspace, commands: &[String], outcome: &Value) {
 /// Runs the user's commands that stand before a session, with its number and feature on stdin.
 pub fn before_session(ws: &Workspace, session: &Session) {
     let start = json!({"session": session.number, "feature": session.feature});
-    run_commands(ws, &ws.settings.session_start.clone(), &start);
+    run_commands(ws, &ws.settings.session_start, &start);
 }

@@ -7,6 +7,7 @@ use crate::checklist::Imported;
 use crate::checklist::Report;
 use crate::checklist::read_import;
 use crate::clock::Clock;
+use crate::engine::counted;
 use crate::engine::feature;
 use crate::engine::lock::RunLock;
 use crate::engine::settings::Settings;
@@ -153,7 +154,7 @@ fn seed(ws: &mut Workspace, done: &mut Done) -> Result<()> {
         if ws.memory.read(seed.path)?.is_some() || !ws.memory.history(&filter)?.is_empty() {
             continue;
         }
-        let change = Change { path: seed.path.to_owned(), bytes: Some(seed.text.into_bytes()) };
+        let change = Change::put(seed.path, seed.text);
         ws.memory.write(&format!("init: {}", seed.what), &[change], &Origin::of(Author::Longhaul))?;
         done.seeded.push(seed.what.to_owned());
     }
@@ -171,7 +172,7 @@ fn take_spec(ws: &mut Workspace, spec: Option<String>, done: &mut Done) -> Resul
         }
         return Ok(());
     }
-    let change = Change { path: SPEC.to_owned(), bytes: Some(text.into_bytes()) };
+    let change = Change::put(SPEC, text);
     ws.memory.write("init: specification", &[change], &Origin::of(Author::Longhaul))?;
     done.spec = true;
     Ok(())
@@ -185,8 +186,7 @@ fn take_checklist(ws: &mut Workspace, import: Option<Imported>, done: &mut Done)
     }
     let mut checklist = Checklist::empty();
     let ids = checklist.add(&imported.features, "user")?;
-    let word = if ids.len() == 1 { "feature" } else { "features" };
-    feature::save_approved(ws, checklist, &ids, &format!("checklist: import {} {word}", ids.len()))?;
+    feature::save_approved(ws, checklist, &ids, &format!("checklist: import {}", counted(ids.len(), "feature")))?;
     done.imported = Some(imported.report);
     Ok(())
 }

@@ -22,3 +22,8 @@ pub mod status;
 pub mod verify;
 pub mod voice;
 pub mod workspace;
+
+/// Counts things in words: `1 feature`, `2 features`.
+fn counted(count: usize, word: &str) -> String {
+    if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
+}

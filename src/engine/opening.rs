@@ -2,7 +2,6 @@
 
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
-use crate::checklist::State;
 use crate::checklist::newest_progress;
 use crate::engine::pick;
 use crate::engine::session::Session;
@@ -164,9 +163,7 @@ fn counts(checklist: &Checklist, tree: &str) -> Vec<Count> {
 
 fn next(checklist: &Checklist, tree: &str) -> Vec<String> {
     let first = pick::pick(checklist, tree).map(|feature| feature.id.clone());
-    let open = |feature: &&Feature| {
-        !matches!(checklist.state(&feature.id, tree), State::Proven | State::Accepted | State::Stale)
-    };
+    let open = |feature: &&Feature| !checklist.state(&feature.id, tree).is_done();
     let mut open: Vec<&Feature> = checklist.features().iter().filter(open).collect();
     open.sort_by_key(|feature| Some(&feature.id) != first.as_ref());
     open.into_iter().take(NEXT).map(|feature| line(checklist, feature, tree)).collect()

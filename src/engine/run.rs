@@ -5,6 +5,7 @@ use crate::checklist::Feature;
 use crate::checklist::State;
 use crate::driver::Ending;
 use crate::engine::budget::Budget;
+use crate::engine::counted;
 use crate::engine::hold;
 use crate::engine::pick;
 use crate::engine::prepare;
@@ -164,8 +165,7 @@ fn done_line(checklist: &Checklist, tree: &str) -> String {
     let count = |state: State| {
         checklist.features().iter().filter(|feature| checklist.state(&feature.id, tree) == state).count()
     };
-    let proven = count(State::Proven);
-    let word = if proven == 1 { "feature" } else { "features" };
+    let proven = counted(count(State::Proven), "feature");
     let accepted = match count(State::Accepted) {
         0 => String::new(),
         accepted => format!(", {accepted} accepted by a person"),
@@ -175,7 +175,7 @@ fn done_line(checklist: &Checklist, tree: &str) -> String {
         0 => String::new(),
         open => format!(", {open} optional still open"),
     };
-    format!("{proven} {word} proven{accepted}{optional}")
+    format!("{proven} proven{accepted}{optional}")
 }
 
 fn stuck(checklist: &Checklist, tree: &str) -> Stop {
@@ -225,8 +225,8 @@ fn limit(ws: &mut Workspace, budget: &Budget) -> Result<Option<Stop>> {
     let Some(limit) = budget.sessions_exhausted() else { return Ok(None) };
     let checklist = ws.checklist()?;
     let open = checklist.features().iter().filter(|feature| feature.required && !feature.is_done()).count();
-    let word = if open == 1 { "feature" } else { "features" };
-    Ok(Some(Stop::because(Kind::Limit, format!("{limit}, {open} {word} open"), "run `longhaul run` again to go on")))
+    let reached = format!("{limit}, {} open", counted(open, "feature"));
+    Ok(Some(Stop::because(Kind::Limit, reached, "run `longhaul run` again to go on")))
 }
 
 /// Makes the client of the model service, or says which variable holds the key.

@@ -72,7 +72,7 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
     let (sessions, tokens, cost) = sessions(ws)?;
     Ok(Report {
         project: ws.project.root().to_owned(),
-        memory: ws.project.common_dir().join("longhaul/memory.git"),
+        memory: ws.memory.place().repository.clone(),
         commit: head.as_ref().map(|head| head.commit[..7].to_owned()),
         branch: head.and_then(|head| head.branch),
         features: checklist
@@ -139,7 +139,7 @@ fn tokens_of(usage: &Value) -> u64 {
 pub fn feature(ws: &Workspace, id: &str) -> Result<(Value, String)> {
     let (checklist, _) = ws.committed_checklist()?;
     verify::find(&checklist, id)?;
-    let tree = ws.project.head()?.map(|head| head.tree).unwrap_or_default();
+    let tree = ws.tree()?;
     Ok((checklist.json(id).cloned().unwrap_or_default(), checklist.state(id, &tree).to_string()))
 }
 

@@ -3,6 +3,7 @@
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::engine::counted;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
@@ -175,11 +176,7 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
     if ids.is_empty() {
         return Ok(());
     }
-    ws.notice(format!(
-        "running {} new check{} once, to record what passes before any work",
-        ids.len(),
-        plural(ids.len())
-    ));
+    ws.notice(format!("running {} once, to record what passes before any work", counted(ids.len(), "new check")));
     let mut checklist = checklist;
     for id in &ids {
         let verdict = judge(ws, find(&checklist, id)?, at)?;
@@ -198,7 +195,7 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
         }
     }
     let origin = ws.origin(at.session, None);
-    ws.save(&checklist, &format!("gate: baseline of {} check{}", ids.len(), plural(ids.len())), vec![], &origin)
+    ws.save(&checklist, &format!("gate: baseline of {}", counted(ids.len(), "check")), vec![], &origin)
 }
 
 /// What a sweep over the features already done found.
@@ -263,8 +260,4 @@ fn subject_of(swept: &Swept) -> String {
         [] => format!("gate: sweep of {} passed", swept.passed.len()),
         regressed => format!("gate: regress {}", regressed.join(", ")),
     }
-}
-
-fn plural(count: usize) -> &'static str {
-    if count == 1 { "" } else { "s" }
 }

@@ -49,7 +49,6 @@ pub struct Workspace<'a> {
     pub voice: Voice<'a>,
     pub interrupt: &'a Interrupt,
     pub clock: Clock,
-    base: PathBuf,
     _lock: Option<RunLock>,
 }
 
@@ -87,7 +86,6 @@ impl<'a> Workspace<'a> {
         interrupt: &'a Interrupt,
     ) -> Result<Self> {
         let project = Project::discover(dir, settings.outer.clone())?;
-        let base = base_of(&project);
         let place = Place::in_project(project.root(), project.common_dir());
         if !Store::exists(&place) {
             return Err(Failure::usage(format!("`{}` has no longhaul memory yet", project.root().display()))
@@ -96,13 +94,13 @@ impl<'a> Workspace<'a> {
         }
         let lock = match access {
             Access::Look => None,
-            Access::Change => Some(RunLock::take(&base.join("run.lock"))?),
+            Access::Change => Some(RunLock::take(&place.state.join("run.lock"))?),
         };
         let mut memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
         if access == Access::Change {
             memory.watch()?;
         }
-        let ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, base, _lock: lock };
+        let ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: lock };
         if access == Access::Change {
             ws.end_orphans();
         }
@@ -132,18 +130,17 @@ impl<'a> Workspace<'a> {
         sink: &'a dyn Sink,
         interrupt: &'a Interrupt,
     ) -> Self {
-        let base = base_of(&project);
-        Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, base, _lock: Some(lock) }
+        Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: Some(lock) }
     }
 
     /// Returns the folder of the sessions' records.
     pub fn sessions(&self) -> PathBuf {
-        self.base.join("sessions")
+        self.memory.place().state.join("sessions")
     }
 
     /// Returns the folder for outputs of checks that ran outside a session.
     pub fn outputs(&self) -> PathBuf {
-        self.base.join("outputs")
+        self.memory.place().state.join("outputs")
     }
 
     /// Tells an event to the person and to the session's record.
@@ -171,6 +168,11 @@ impl<'a> Workspace<'a> {
     /// Returns the project's HEAD, where there must be one.
     pub fn head(&self) -> Result<Head> {
         self.project.head()?.context("the project has no commit yet")
+    }
+
+    /// Returns the tree at the project's HEAD; empty before the first commit.
+    pub fn tree(&self) -> Result<String> {
+        Ok(self.project.head()?.map(|head| head.tree).unwrap_or_default())
     }
 
     /// Reads the committed checklist.
@@ -205,7 +207,7 @@ impl<'a> Workspace<'a> {
         let same = self.memory.read(CHECKLIST)?.is_some_and(|bytes| bytes == text.as_bytes());
         let mut changes = others;
         if !same {
-            changes.push(Change { path: CHECKLIST.to_owned(), bytes: Some(text.into_bytes()) });
+            changes.push(Change::put(CHECKLIST, text));
         }
         if changes.is_empty() {
             return Ok(());
@@ -294,8 +296,4 @@ fn described(findings: &Findings) -> Vec<String> {
         lines.push(format!("`{path}` in the view was left alone: {why}"));
     }
     lines
-}
-
-fn base_of(project: &Project) -> PathBuf {
-    project.common_dir().join("longhaul")
 }
