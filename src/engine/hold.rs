@@ -144,7 +144,6 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         sandbox: &sandbox,
         environment,
         artifacts: session.artifacts.clone(),
-        findings: session.artifacts.clone(),
         limits: ws.settings.tool_limits.clone(),
         head_tree,
         init_script: script,

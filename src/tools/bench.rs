@@ -94,7 +94,6 @@ impl Bench {
             origin,
             environment: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
             artifacts: outside.join("artifacts"),
-            findings: outside.join("findings"),
             limits: Limits { grace: Duration::from_millis(200), ..Limits::default() },
             head_tree: String::new(),
             init_script: None,

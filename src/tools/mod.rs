@@ -67,10 +67,8 @@ pub struct Workplace<'a> {
     pub origin: Origin,
     /// The whole environment of the agent's commands.
     pub environment: BTreeMap<String, String>,
-    /// Folder for outputs too large for the context.
+    /// Folder for outputs too large for the context, and for files found where they should not be.
     pub artifacts: PathBuf,
-    /// Folder for files found where they should not be.
-    pub findings: PathBuf,
     pub limits: Limits,
     /// The tree at the session's start, with which proofs are compared.
     pub head_tree: String,
@@ -212,7 +210,7 @@ impl<'a> Toolbox<'a> {
             return Err(ToolError::Fatal(anyhow!("the project's folder `{}` is gone", self.place.root.display())));
         }
         let origin = Origin { author: Author::External, ..origin.clone() };
-        let findings = self.place.memory.inspect(&origin, &self.place.findings)?;
+        let findings = self.place.memory.inspect(&origin, &self.place.artifacts)?;
         self.tampered |= findings.tampered();
         if let Some(told) = findings::told(&findings) {
             result.content = Value::String(format!("{}\n{told}", result.as_text().trim_end_matches('\n')));

@@ -107,7 +107,6 @@ impl Session {
             origin,
             environment: self.environment.clone(),
             artifacts: self.folder.path().join("artifacts"),
-            findings: self.folder.path().join("findings"),
             limits: Limits::default(),
             head_tree: String::new(),
             init_script: Some("init.sh".to_owned()),
