@@ -5,11 +5,11 @@ use crate::checklist::State;
 use crate::engine::prepare;
 use crate::engine::verify;
 use crate::engine::workspace::Occasion;
-use crate::engine::workspace::PINNED;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::gate;
 use crate::memory::Change;
+use crate::memory::PINNED;
 use anyhow::Result;
 use serde_json::Value;
 

@@ -11,11 +11,11 @@ use crate::engine::pick;
 use crate::engine::prepare;
 use crate::engine::verify;
 use crate::engine::workspace::Occasion;
-use crate::engine::workspace::SPEC;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::failure::Kind;
+use crate::memory::SPEC;
 use crate::provider::Client;
 use anyhow::Result;
 

@@ -12,9 +12,12 @@ use crate::failure::Failure;
 use crate::gate::CheckFiles;
 use crate::gate::Gate;
 use crate::memory::Author;
+use crate::memory::CHECKLIST;
 use crate::memory::Change;
 use crate::memory::Findings;
+use crate::memory::INIT;
 use crate::memory::Origin;
+use crate::memory::PINNED;
 use crate::memory::Place;
 use crate::memory::Policy;
 use crate::memory::Store;
@@ -29,17 +32,6 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
-
-/// The path of the checklist in memory.
-pub const CHECKLIST: &str = "features.json";
-/// The path of the progress log in memory.
-pub const PROGRESS: &str = "progress.md";
-/// The path of the init-script reference in memory.
-pub const INIT: &str = "init.md";
-/// The folder in memory of the bytes of pinned files, by blob id.
-pub const PINNED: &str = "checks/pinned/";
-/// The path of the specification in memory.
-pub const SPEC: &str = "spec.md";
 
 /// What a command works with. The lock, where there is one, is held as long as this lives.
 pub struct Workspace<'a> {

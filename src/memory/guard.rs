@@ -11,8 +11,16 @@ use crate::memory::plan::Kind;
 use crate::memory::snapshot::Snapshot;
 use crate::memory::trailers::Author;
 
+/// The checklist.
+pub const CHECKLIST: &str = "features.json";
+/// The reference to the init script.
+pub const INIT: &str = "init.md";
+/// The specification.
+pub const SPEC: &str = "spec.md";
 /// The log that only grows.
-pub(super) const PROGRESS: &str = "progress.md";
+pub const PROGRESS: &str = "progress.md";
+/// The folder of the bytes of pinned files, by blob id.
+pub const PINNED: &str = "checks/pinned/";
 
 /// Which rules hold.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -105,9 +113,9 @@ fn protection(path: &str) -> Option<Protected> {
     // Compared without case: on some file systems `Features.json` is the same file.
     let path = path.to_lowercase();
     match path.split('/').next().unwrap_or_default() {
-        "features.json" => Some(Protected::Checklist),
-        "init.md" => Some(Protected::Init),
-        "spec.md" => Some(Protected::Spec),
+        CHECKLIST => Some(Protected::Checklist),
+        INIT => Some(Protected::Init),
+        SPEC => Some(Protected::Spec),
         "checks" => Some(Protected::Checks),
         "progress" => Some(Protected::OldProgress),
         _ => None,

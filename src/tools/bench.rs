@@ -42,9 +42,8 @@ impl Bench {
         let place = Place::in_project(&root, &root.join(".git"));
         fs::create_dir_all(&place.state).unwrap();
         let mut memory = Store::create(&place, Policy::Project, Caps::default(), Clock::system()).unwrap();
-        let seed = |path: &str, text: &str| Change { path: path.to_owned(), bytes: Some(text.into()) };
-        let seeds =
-            [seed("features.json", "{\"version\": 1, \"features\": []}\n"), seed("progress.md", "# Progress\n")];
+        let checklist = "{\"version\": 1, \"features\": []}\n";
+        let seeds = [Change::put("features.json", checklist), Change::put("progress.md", "# Progress\n")];
         memory.write("init: seeds", &seeds, &Origin::of(Author::Longhaul)).unwrap();
         let interrupt = Interrupt::new();
         Self { folder, sandbox: Plain::new(interrupt.clone()), interrupt, memory }
@@ -66,7 +65,7 @@ impl Bench {
     pub(crate) fn freeze(&mut self) {
         let mut checklist = Checklist::parse(&self.memory("features.json").unwrap()).unwrap();
         checklist.freeze().unwrap();
-        let change = Change { path: "features.json".to_owned(), bytes: Some(checklist.render().into_bytes()) };
+        let change = Change::put("features.json", checklist.render());
         self.memory.write("checklist: freeze", &[change], &Origin::of(Author::Longhaul)).unwrap();
     }
 

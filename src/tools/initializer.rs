@@ -8,11 +8,12 @@ use serde_json::Value;
 
 use crate::checklist::Checklist;
 use crate::memory::Author;
+use crate::memory::CHECKLIST;
 use crate::memory::Change;
+use crate::memory::INIT;
 use crate::memory::Origin;
 use crate::memory::Store;
 use crate::message::ToolResult;
-use crate::tools::CHECKLIST;
 use crate::tools::edit;
 use crate::tools::input::Input;
 use crate::tools::input::ToolError;
@@ -22,7 +23,6 @@ use crate::tools::read_checklist;
 /// Features one call may add: few enough that a mistake costs little.
 pub const FEATURES_A_CALL: usize = 25;
 
-const INIT: &str = "init.md";
 const APPROVED_BY: &str = "initializer";
 /// What the initializer says of a feature; the rest is longhaul's to write.
 const FEATURE_FIELDS: [&str; 9] =
@@ -50,7 +50,8 @@ pub(super) fn add_features(store: &mut Store, origin: &Origin, input: &Value) ->
         .map_err(|error| tell(format!("nothing was added: {error:#}")))?;
     let count = added.len();
     let word = if count == 1 { "feature" } else { "features" };
-    save(store, origin, &checklist, &format!("checklist: add {count} {word} (draft)"))?;
+    let subject = format!("checklist: add {count} {word} (draft)");
+    write(store, origin, &subject, Change::put(CHECKLIST, checklist.render()))?;
     let total = checklist.features().len();
     Ok(ToolResult::text(format!("added {}; the list has {total} now", added.join(", "))))
 }
@@ -71,9 +72,8 @@ pub(super) fn add_check_file(store: &mut Store, origin: &Origin, input: &Value) 
         )));
     }
     let verb = if there { "change" } else { "add" };
-    let origin = Origin { author: Author::Longhaul, ..origin.clone() };
-    let change = Change { path, bytes: Some(with_last_newline(text).into_bytes()) };
-    store.write(&format!("checklist: {verb} check file {name}"), &[change], &origin)?;
+    let subject = format!("checklist: {verb} check file {name}");
+    write(store, origin, &subject, Change::put(path, with_last_newline(text)))?;
     Ok(ToolResult::text(format!("kept; as a feature's check, use exactly this text:\nsh \"$LONGHAUL_CHECKS/{name}\"")))
 }
 
@@ -92,7 +92,8 @@ pub(super) fn set_check(store: &mut Store, origin: &Origin, input: &Value) -> Re
         return Err(tell(format!("`{id}` has a check, and it is frozen: only a person can change it")));
     }
     checklist.set_check(id, given, APPROVED_BY).map_err(|error| tell(format!("nothing was changed: {error:#}")))?;
-    save(store, origin, &checklist, &format!("checklist: set the check of {id} (draft)"))?;
+    let subject = format!("checklist: set the check of {id} (draft)");
+    write(store, origin, &subject, Change::put(CHECKLIST, checklist.render()))?;
     Ok(ToolResult::text(format!("`{id}` has its check")))
 }
 
@@ -107,17 +108,13 @@ pub(super) fn set_init(
     let input = Input::new(input, &["path", "starts", "ready"])?;
     let path = edit::script(root, input.words("path")?)?;
     let text = worded(Some(&path), input.words("starts")?, input.words("ready")?)?;
-    let origin = Origin { author: Author::Longhaul, ..origin.clone() };
-    let change = Change { path: INIT.to_owned(), bytes: Some(text.into_bytes()) };
-    store.write(&format!("init: script {path}"), &[change], &origin)?;
+    write(store, origin, &format!("init: script {path}"), Change::put(INIT, text))?;
     Ok((ToolResult::text(format!("`{path}` is the init script; try it with `setup`")), path))
 }
 
 /// Keeps that the project needs no init script: the initializer was told that one is missing and left it so.
 pub(super) fn settle_without_init(store: &mut Store, origin: &Origin, worded: InitText) -> anyhow::Result<()> {
-    let origin = Origin { author: Author::Longhaul, ..origin.clone() };
-    let change = Change { path: INIT.to_owned(), bytes: Some(worded(None, "", "")?.into_bytes()) };
-    store.write("init: no script needed", &[change], &origin).map(drop)
+    write(store, origin, "init: no script needed", Change::put(INIT, worded(None, "", "")?))
 }
 
 /// Says what an initializer still has to leave behind; `settled` tells that there is to be no init script.
@@ -176,11 +173,10 @@ fn frozen(checklist: &Checklist) -> Option<String> {
         .map(|feature| feature.id.clone())
 }
 
-fn save(store: &mut Store, origin: &Origin, checklist: &Checklist, subject: &str) -> Result<(), ToolError> {
+/// Writes what no agent may write itself: longhaul does, in the session of `origin`.
+fn write(store: &mut Store, origin: &Origin, subject: &str, change: Change) -> anyhow::Result<()> {
     let origin = Origin { author: Author::Longhaul, ..origin.clone() };
-    let change = Change { path: CHECKLIST.to_owned(), bytes: Some(checklist.render().into_bytes()) };
-    store.write(subject, &[change], &origin)?;
-    Ok(())
+    store.write(subject, &[change], &origin).map(drop)
 }
 
 fn with_last_newline(text: &str) -> String {

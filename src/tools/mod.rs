@@ -47,14 +47,14 @@ use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::gate::Gate;
 use crate::memory::Author;
+use crate::memory::CHECKLIST;
 use crate::memory::Origin;
+use crate::memory::PINNED;
 use crate::memory::Store;
 use crate::memory::ToolUse;
 use crate::message::ToolCall;
 use crate::message::ToolResult;
 use crate::sandbox::Plain;
-
-const CHECKLIST: &str = "features.json";
 
 /// What the tools of one session work on.
 pub struct Workplace<'a> {
@@ -165,7 +165,7 @@ impl<'a> Toolbox<'a> {
             }
             ("check", Kind::Work { feature, gate }) => {
                 let memory = &*place.memory;
-                let pinned = |id: &str| memory.read(&format!("checks/pinned/{id}")).ok().flatten();
+                let pinned = |id: &str| memory.read(&format!("{PINNED}{id}")).ok().flatten();
                 let result = check::call(gate, feature, &mut self.shell, &pinned, input)?;
                 self.inspected(result, &origin)
             }

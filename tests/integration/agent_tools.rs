@@ -94,10 +94,7 @@ impl Session {
         fs::create_dir_all(&place.state).unwrap();
         let mut memory = Store::create(&place, Policy::Project, Caps::default(), Clock::system()).unwrap();
         let origin = Origin::of(Author::Longhaul);
-        let seeds = [
-            Change { path: "features.json".to_owned(), bytes: Some(checklist.render().into_bytes()) },
-            Change { path: "checks/login.sh".to_owned(), bytes: Some(script) },
-        ];
+        let seeds = [Change::put("features.json", checklist.render()), Change::put("checks/login.sh", script)];
         memory.write("init: checklist", &seeds, &origin).unwrap();
         let sandbox = Plain::new(interrupt.clone());
         let workplace = Workplace {
