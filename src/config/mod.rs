@@ -24,7 +24,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 use toml::Value;
 
-/// All settings of one run.
+/// All settings of one run. Those whose feature is not there yet are read and refused, and not kept.
 #[derive(Clone, Debug)]
 pub struct Config {
     pub agent: Agent,
@@ -34,7 +34,6 @@ pub struct Config {
     pub gate: Gate,
     pub sandbox: Sandbox,
     pub memory: Memory,
-    pub recall: Recall,
     pub hooks: Hooks,
     /// Prices by model, from the user's file.
     pub prices: BTreeMap<String, Price>,
@@ -107,21 +106,6 @@ pub struct Memory {
     pub file_bytes: usize,
     pub files: usize,
     pub view_chars: usize,
-    pub secrets: Secrets,
-}
-
-/// What happens to a write that looks like a secret.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Secrets {
-    Refuse,
-    Allow,
-}
-
-/// Notes between sessions.
-#[derive(Clone, Debug)]
-pub struct Recall {
-    pub notes: usize,
-    pub extract: bool,
 }
 
 /// The user's own commands around a session.
@@ -155,7 +139,6 @@ impl Config {
     }
 
     fn read(layers: &Layers) -> Result<Self> {
-        let any = i64::MAX;
         Ok(Self {
             agent: read_agent(layers)?,
             provider: read_provider(layers)?,
@@ -168,16 +151,7 @@ impl Config {
             },
             gate: read_gate(layers)?,
             sandbox: read_sandbox(layers)?,
-            memory: Memory {
-                file_bytes: layers.get("memory.file_bytes")?.whole(1, any)?,
-                files: layers.get("memory.files")?.whole(1, any)?,
-                view_chars: layers.get("memory.view_chars")?.whole(100, any)?,
-                secrets: {
-                    let values = [("refuse", Secrets::Refuse), ("allow", Secrets::Allow)];
-                    layers.get("memory.secrets")?.choice(&values)?
-                },
-            },
-            recall: read_recall(layers)?,
+            memory: read_memory(layers)?,
             hooks: Hooks {
                 session_start: layers.get("hooks.session_start")?.list()?,
                 session_end: layers.get("hooks.session_end")?.list()?,
@@ -244,9 +218,16 @@ fn read_sandbox(layers: &Layers) -> Result<Sandbox> {
     Ok(Sandbox { pass_env: layers.get("sandbox.pass_env")?.list()? })
 }
 
-fn read_recall(layers: &Layers) -> Result<Recall> {
+fn read_memory(layers: &Layers) -> Result<Memory> {
     layers.get("memory.expire_unused")?.duration_or_off()?;
-    Ok(Recall { notes: layers.get("recall.notes")?.whole(0, 100)?, extract: layers.get("recall.extract")?.boolean()? })
+    layers.get("memory.secrets")?.choice(&[("refuse", ()), ("allow", ())])?;
+    layers.get("recall.notes")?.whole::<i64>(0, 100)?;
+    layers.get("recall.extract")?.boolean()?;
+    Ok(Memory {
+        file_bytes: layers.get("memory.file_bytes")?.whole(1, i64::MAX)?,
+        files: layers.get("memory.files")?.whole(1, i64::MAX)?,
+        view_chars: layers.get("memory.view_chars")?.whole(100, i64::MAX)?,
+    })
 }
 
 fn read_price((model, value, source): &(String, Value, Source)) -> Result<(String, Price)> {

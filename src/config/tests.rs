@@ -53,8 +53,6 @@ fn the_defaults_are_those_of_the_reference() {
     assert_eq!(config.run.sweep_budget, Duration::from_secs(600));
     assert_eq!((config.gate.review, config.gate.timeout), (Review::Auto, Duration::from_secs(300)));
     assert_eq!((config.memory.file_bytes, config.memory.files, config.memory.view_chars), (100_000, 1000, 16000));
-    assert_eq!(config.memory.secrets, Secrets::Refuse);
-    assert_eq!((config.recall.notes, config.recall.extract), (5, true));
     assert_eq!(config.source("budget.usd"), &Source::Default);
     assert!(config.prices.is_empty() && config.notes.is_empty());
 }
@@ -208,6 +206,7 @@ fn what_is_not_there_yet_is_refused_not_ignored() {
         ("[gate]\nstrict = true", "`gate.strict` is `true`", "use `false`"),
         ("[run]\nbranch = \"b\"", "`run.branch` is `b`", "leave it empty"),
         ("[memory]\nexpire_unused = \"90d\"", "`memory.expire_unused` is `90d`", "use `off` or `0`"),
+        ("[memory]\nsecrets = \"allow\"", "`memory.secrets` is `allow`", "use `refuse`"),
         ("[recall]\nnotes = 3", "`recall.notes` is `3`", "use `5`"),
     ];
     for (user, text, hint) in cases {
