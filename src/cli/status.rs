@@ -61,7 +61,6 @@ fn lines(report: &Report) -> Vec<Line> {
     lines.push(labelled("checks", &format!("run {}, sandbox: {}", report.checkout, report.sandbox)));
     lines.push(labelled("memory", &report.memory.display().to_string()));
     lines.push(labelled("", &format!("read it: git --git-dir='{}' log --stat", report.memory.display())));
-    lines.extend(report.notes.iter().map(|note| Line::new(Tone::Careful, "note").column(10).add(Tone::Plain, note)));
     lines
 }
 

@@ -34,8 +34,6 @@ pub struct Report {
     /// USD over all sessions; absent when one of them had no known price.
     pub cost: Option<f64>,
     pub has_spec: bool,
-    /// The checklist cannot be read, or another process writes.
-    pub notes: Vec<String>,
     pub sandbox: String,
     pub checkout: String,
 }
@@ -88,7 +86,6 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
         tokens,
         cost,
         has_spec: ws.memory.read(SPEC)?.is_some(),
-        notes: vec![],
         sandbox: crate::sandbox::Level::Plain.to_string(),
         checkout: "in-place".to_owned(),
     })
