@@ -3,7 +3,7 @@
 use crate::checklist::feature::id_text;
 use crate::checklist::feature::kind;
 use crate::checklist::file::Checklist;
-use crate::checklist::record::clear;
+use crate::checklist::record::forget;
 use crate::gate::Check;
 use anyhow::Context;
 use anyhow::Result;
@@ -75,9 +75,7 @@ impl Checklist {
         self.change(id, |fields| {
             fields.insert("check".to_owned(), check);
             fields.shift_remove("proposed_check");
-            clear(fields, &["evidence", "checked", "last_verdict", "baseline", "blocked", "regressed"]);
-            fields.insert("passes".to_owned(), json!(false));
-            fields.insert("attempts".to_owned(), json!(0));
+            forget(fields);
         })
     }
 
@@ -193,8 +191,13 @@ fn free_id(title: &str, taken: &mut HashSet<String>) -> String {
     if slug.is_empty() {
         slug.push_str("feature");
     }
-    let numbered = (2..).map(|number| format!("{slug}-{number}"));
-    let id = std::iter::once(slug.clone()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or(slug);
+    take_id(slug, taken)
+}
+
+/// Takes this id or, when it is taken, the first free one with a number.
+pub(super) fn take_id(plain: String, taken: &mut HashSet<String>) -> String {
+    let numbered = (2..).map(|number| format!("{plain}-{number}"));
+    let id = std::iter::once(plain.clone()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or(plain);
     taken.insert(id.clone());
     id
 }

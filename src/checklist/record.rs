@@ -87,9 +87,7 @@ impl Checklist {
         let feature = self.find(id)?;
         let attempted = counts_as_attempt && verdict.finding() != Finding::Interrupted;
         let attempts = feature.attempts + u32::from(attempted);
-        let stands = feature.baseline.as_ref().is_some_and(|baseline| {
-            baseline.check == verdict.check() && !matches!(baseline.verdict.as_str(), "passed" | "already green")
-        });
+        let stands = feature.red().is_some_and(|red| red.check == verdict.check());
         self.change(id, |fields| {
             set(fields, "last_verdict", verdict.to_last_verdict());
             set(fields, "attempts", json!(attempts));
@@ -111,9 +109,7 @@ impl Checklist {
             if let Some(Value::Object(check)) = fields.get_mut("check") {
                 set(check, "approved_by", json!(approved_by));
             }
-            set(fields, "passes", json!(false));
-            set(fields, "attempts", json!(0));
-            clear(fields, &["evidence", "checked", "last_verdict", "baseline", "regressed", "blocked"]);
+            forget(fields);
         })
     }
 
@@ -159,8 +155,15 @@ fn set(fields: &mut Map<String, Value>, key: &str, value: Value) {
     fields.insert(key.to_owned(), value);
 }
 
+/// Forgets what was known from a check that is no longer the feature's.
+pub(super) fn forget(fields: &mut Map<String, Value>) {
+    set(fields, "passes", json!(false));
+    set(fields, "attempts", json!(0));
+    clear(fields, &["evidence", "checked", "last_verdict", "baseline", "blocked", "regressed"]);
+}
+
 /// Sets to null what is there.
-pub(super) fn clear(fields: &mut Map<String, Value>, keys: &[&str]) {
+fn clear(fields: &mut Map<String, Value>, keys: &[&str]) {
     for key in keys {
         if let Some(value) = fields.get_mut(*key) {
             *value = Value::Null;

@@ -1,5 +1,6 @@
 //! The autonomous-coding form: objects of category, description, steps and passes, as agents vary it.
 
+use crate::checklist::add::take_id;
 use crate::checklist::feature::id_text;
 use crate::checklist::import::Form;
 use crate::checklist::import::Report;
@@ -42,7 +43,7 @@ pub(super) fn read(list: &[Value], ids: &HashSet<String>) -> (Vec<Value>, Report
     for (index, item) in list.iter().enumerate() {
         let mut item = item.as_object().cloned().unwrap_or_default();
         let id = item.shift_remove("id").as_ref().and_then(id_text).filter(|id| !id.is_empty());
-        let id = id.unwrap_or_else(|| position_id(index, &mut taken));
+        let id = id.unwrap_or_else(|| take_id(format!("f{:03}", index + 1), &mut taken));
         features.push(feature(id, item, ids, &mut report));
     }
     (features, report)
@@ -82,15 +83,6 @@ fn feature(id: String, mut item: Map<String, Value>, ids: &HashSet<String>, repo
         fields.insert("imported".to_owned(), Value::Object(item));
     }
     Value::Object(fields)
-}
-
-/// Makes an id from the place in the file: `f001`.
-fn position_id(index: usize, taken: &mut HashSet<String>) -> String {
-    let plain = format!("f{:03}", index + 1);
-    let numbered = (2..).map(|number| format!("{plain}-{number}"));
-    let id = std::iter::once(plain.clone()).chain(numbered).find(|id| !taken.contains(id)).unwrap_or(plain);
-    taken.insert(id.clone());
-    id
 }
 
 /// Takes the first of the keys that holds a text; empty ones are passed over.
