@@ -6,6 +6,7 @@ use super::line::Line;
 use super::line::Tone;
 use crate::engine::workspace::Access;
 use crate::failure::Failure;
+use crate::memory::Entry;
 use crate::memory::Filter;
 use crate::memory::MemoryPath;
 use anyhow::Result;
@@ -39,9 +40,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
             context.output.note(&Line::plain("no commit of the memory fits"));
         }
         for entry in entries {
-            let at = entry.at.strftime("%Y-%m-%d %H:%M").to_string();
-            let (id, author, subject) = (&entry.id, &entry.author, &entry.subject);
-            context.output.data_line(&line(&Row { id, at, author, session: entry.session, subject }));
+            context.output.data_line(&line(&entry));
             if args.patch {
                 let diff = workspace.memory.diff(&entry.id)?;
                 patch(&diff).iter().for_each(|line| context.output.data_line(line));
@@ -57,22 +56,14 @@ fn memory_path(text: &str) -> Result<MemoryPath> {
     parsed.map_err(|error| Failure::usage(format!("`{text}` is no path in memory: {error}")).into())
 }
 
-/// One commit of the memory, as it is shown.
-pub(super) struct Row<'a> {
-    pub(super) id: &'a str,
-    pub(super) at: String,
-    pub(super) author: &'a str,
-    pub(super) session: Option<u32>,
-    pub(super) subject: &'a str,
-}
-
 /// Renders a commit on one line: id, time, writer, session, subject.
-pub(super) fn line(row: &Row<'_>) -> Line {
-    let session = row.session.map_or_else(String::new, |session| format!("session {session}"));
-    let short = row.id.get(..8).unwrap_or(row.id);
-    let line = Line::new(Tone::Careful, short).column(10).add(Tone::Dim, &row.at).column(28);
-    let line = line.add(Tone::Strong, row.author).column(38).add(Tone::Plain, &session);
-    line.column(51).add(Tone::Plain, row.subject)
+pub(super) fn line(entry: &Entry) -> Line {
+    let at = entry.at.strftime("%Y-%m-%d %H:%M").to_string();
+    let session = entry.session.map_or_else(String::new, |session| format!("session {session}"));
+    let short = entry.id.get(..8).unwrap_or(&entry.id);
+    let line = Line::new(Tone::Careful, short).column(10).add(Tone::Dim, &at).column(28);
+    let line = line.add(Tone::Strong, &entry.author).column(38).add(Tone::Plain, &session);
+    line.column(51).add(Tone::Plain, &entry.subject)
 }
 
 /// Renders a change as git writes it, its added and removed lines marked by tone too.
@@ -93,16 +84,20 @@ mod tests {
 
     #[test]
     fn a_commit_says_when_who_and_what() {
-        let row = Row {
-            id: "0123456789abcdef",
-            at: "2026-11-29 14:03".into(),
-            author: "agent",
+        let entry = Entry {
+            id: "0123456789abcdef".into(),
+            author: "agent".into(),
+            at: "2026-11-29T14:03:59Z".parse().unwrap(),
+            subject: "memory: create notes/db.md".into(),
+            body: String::new(),
             session: Some(7),
-            subject: "memory: create notes/db.md",
+            feature: None,
+            trailers: Vec::new(),
+            touched: Vec::new(),
         };
         let expected = "01234567  2026-11-29 14:03  agent     session 7    memory: create notes/db.md";
-        assert_eq!(line(&row).render(false), expected);
-        let without = Row { session: None, author: "longhaul", subject: "init: a\u{202e}\nb", ..row };
+        assert_eq!(line(&entry).render(false), expected);
+        let without = Entry { session: None, author: "longhaul".into(), subject: "init: a\u{202e}\nb".into(), ..entry };
         let expected = r"01234567  2026-11-29 14:03  longhaul               init: a\u{202e}\nb";
         assert_eq!(line(&without).render(false), expected);
     }

@@ -5,7 +5,6 @@ use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
 use super::log;
-use super::log::Row;
 use super::narration::Narration;
 use super::past;
 use super::status::tone;
@@ -50,9 +49,7 @@ fn feature(workspace: &Workspace, id: &str, json: bool, context: &Context) -> Re
     let filter = Filter { feature: Some(id.to_owned()), ..Filter::default() };
     context.output.data("history");
     for entry in workspace.memory.history(&filter)? {
-        let at = entry.at.strftime("%Y-%m-%d %H:%M").to_string();
-        let row = Row { id: &entry.id, at, author: &entry.author, session: entry.session, subject: &entry.subject };
-        context.output.data_line(&log::line(&row));
+        context.output.data_line(&log::line(&entry));
     }
     Ok(())
 }
