@@ -126,7 +126,7 @@ impl Check {
             self.expect,
             self.pins,
         ]);
-        Sha256::digest(deciding.to_string()).iter().map(|byte| format!("{byte:02x}")).collect()
+        format!("{:x}", Sha256::digest(deciding.to_string()))
     }
 
     fn validated(self) -> Result<Self, Problem> {

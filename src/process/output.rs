@@ -119,7 +119,7 @@ impl Capture {
             head: std::mem::take(&mut bytes.head),
             tail: std::mem::take(&mut bytes.tail).into(),
             size: bytes.size,
-            digest: hex(&std::mem::take(&mut bytes.hash).finalize()),
+            digest: format!("{:x}", std::mem::take(&mut bytes.hash).finalize()),
         }
     }
 
@@ -143,10 +143,6 @@ impl Bytes {
         self.tail.drain(..too_many);
         self.tail.extend(rest);
     }
-}
-
-fn hex(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("{byte:02x}")).collect()
 }
 
 #[cfg(test)]
