@@ -15,7 +15,14 @@ pub enum Event {
     /// A run begins; `limits` are lines for people.
     RunStarted { limits: Vec<String> },
     /// A session begins. `kind` is `initializer` or `work`.
-    SessionStarted { session: u32, kind: String, feature: Option<String>, title: Option<String>, model: String },
+    SessionStarted {
+        session: u32,
+        kind: String,
+        feature: Option<String>,
+        title: Option<String>,
+        model: String,
+        branch: Option<String>,
+    },
     /// The conversation grew by a message of ours; the blocks as sent.
     Sent { turn: u32, content: Vec<Value> },
     /// A whole reply arrived; the message as raw JSON. `cost` in USD, absent when the price is unknown.

@@ -168,8 +168,8 @@ impl Feature {
             () if self.blocked.is_some() => State::Blocked,
             () if self.regressed.is_some() => State::Regressed,
             () if self.check.is_none() => State::NoCheck,
-            () if waits || self.needs_person() => State::Waiting,
             () if self.is_already_green() => State::AlreadyGreen,
+            () if waits || self.needs_person() => State::Waiting,
             () => State::Open,
         }
     }

@@ -33,9 +33,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     })?;
     for one in accepted {
         context.output.data(&match one {
-            Accepted::Check(id) => {
-                format!("{id}: the changed check is approved; it has to be red before it can prove anything")
-            }
+            Accepted::Check { id, difference } => format!(
+                "{difference}\n{id}: the changed check is approved; it has to be red before it can prove anything"
+            ),
             Accepted::Feature(id) => format!("{id}: accepted"),
         });
     }

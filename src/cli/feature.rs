@@ -27,7 +27,11 @@ pub(super) enum Command {
 /// Add a feature, or several as JSON
 ///
 /// `feature add -` reads one feature or an array of them from standard input; a title and a check suffice. Each check is
-/// run once: it has to be red before work begins, else it proves nothing.
+/// run once: it has to be red before work begins, else it proves nothing. The whole form:
+///
+/// {"id": "…", "title": "…", "description": "…", "steps": ["…"], "priority": 10, "required": true, "depends_on": ["…"],
+/// "check": {"run": "…", "cwd": ".", "timeout": "5m", "setup": "init", "ready": "curl -fs localhost:3000", "runs": 1,
+/// "closure": ["tests/e2e/**"], "expect": "…"}}
 #[derive(Debug, clap::Args)]
 pub(super) struct Add {
     /// Read the features as JSON from standard input

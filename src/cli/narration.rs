@@ -26,7 +26,7 @@ impl Narration {
     pub(super) fn tell(&mut self, event: &Event) -> Vec<Line> {
         match event {
             Event::RunStarted { limits } => limits.iter().map(|limit| Line::new(Tone::Dim, limit)).collect(),
-            Event::SessionStarted { session, kind, feature, title, model } => {
+            Event::SessionStarted { session, kind, feature, title, model, .. } => {
                 (self.session, self.feature, self.turn) = (Some(*session), feature.clone(), 0);
                 vec![session_line(*session, kind, feature.as_deref(), title.as_deref(), model)]
             }
@@ -86,7 +86,13 @@ impl Narration {
     fn session_ended(&mut self, session: u32, reason: &str, outcome: &str) -> Vec<Line> {
         (self.session, self.feature) = (None, None);
         let head = Line::new(Tone::Strong, &format!("session {session} ended"));
-        let found = if outcome.is_empty() { String::new() } else { format!(" (check {outcome})") };
+        let found = match outcome {
+            "" => String::new(),
+            // Some results name the check themselves.
+            outcome if outcome.starts_with("check") => format!(" ({outcome})"),
+            outcome => format!(" (check {outcome})"),
+        };
+        let reason = cut(reason, SUMMARY);
         let mut lines = vec![head.add(Tone::Plain, &format!(": {reason}{found}"))];
         // Without a terminal there is no status line; here is where its figures are told.
         lines.extend(self.spent.as_ref().map(|spent| Line::new(Tone::Dim, &format!("spent so far: {spent}"))));
@@ -197,7 +203,7 @@ mod tests {
 
     fn started() -> Event {
         let (feature, title) = (Some("login".into()), Some("A user can log in".into()));
-        Event::SessionStarted { session: 3, kind: "work".into(), feature, title, model: "m".into() }
+        Event::SessionStarted { session: 3, kind: "work".into(), feature, title, model: "m".into(), branch: None }
     }
 
     fn replied(turn: u32, text: &str) -> Event {

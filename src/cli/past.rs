@@ -22,7 +22,14 @@ pub(super) fn event(value: &Value) -> Option<Event> {
         }
         "session_started" => {
             let (feature, title) = (maybe("feature"), maybe("title"));
-            Event::SessionStarted { session, kind: text("kind"), feature, title, model: text("model") }
+            Event::SessionStarted {
+                session,
+                kind: text("kind"),
+                feature,
+                title,
+                model: text("model"),
+                branch: maybe("branch"),
+            }
         }
         "sent" => Event::Sent { turn, content: list("content") },
         "replied" => Event::Replied { turn, message: value["message"].clone(), cost: value["cost"].as_f64() },
@@ -73,6 +80,7 @@ mod tests {
                 feature: Some(s("f")),
                 title: Some(s("t")),
                 model: s("m"),
+                branch: Some(s("main")),
             },
             Event::Sent { turn: 1, content: vec![json!({"type": "text"})] },
             Event::Replied { turn: 2, message: json!({"a": 1.5}), cost: Some(0.25) },

@@ -6,7 +6,9 @@ use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
 use crate::engine;
+use crate::engine::settings::Settings;
 use crate::engine::workspace::Access;
+use crate::failure::Failure;
 use anyhow::Result;
 
 /// Hold sessions until every required feature is proven or a limit is reached
@@ -53,8 +55,28 @@ impl Args {
     }
 }
 
+/// Refuses limits that would not bind: zero would mean none, and dollars need a price.
+fn require_binding(args: &Args, settings: &Settings) -> Result<()> {
+    let given =
+        [("sessions", &args.sessions), ("budget", &args.budget), ("tokens", &args.tokens), ("time", &args.time)];
+    let zero = |text: &str| text.trim_end_matches(char::is_alphabetic).parse::<f64>().is_ok_and(|number| number == 0.0);
+    if let Some((name, _)) = given.iter().find(|(_, value)| value.as_deref().is_some_and(zero)) {
+        return Err(Failure::usage(format!("`--{name} 0` would allow nothing"))
+            .hint(format!("leave `--{name}` out, or give more than 0"))
+            .into());
+    }
+    if args.budget.is_some() && settings.price.is_none() {
+        let model = &settings.model;
+        return Err(Failure::usage(format!("`--budget` cannot bind: no price is known for the model `{model}`"))
+            .hint(format!("put `[prices.\"{model}\"]` into your config.toml, or limit `--tokens`"))
+            .into());
+    }
+    Ok(())
+}
+
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let reached = context.in_project(Access::Change, &args.settings(), |workspace| {
+        require_binding(args, workspace.settings)?;
         require_committed_settings(&workspace.project)?;
         engine::run::run(workspace)
     })?;

@@ -91,7 +91,7 @@ fn features_text(report: &Report) -> String {
 fn sessions_text(sessions: &[Session]) -> String {
     let Some(last) = sessions.last() else { return "none yet".to_owned() };
     let feature = last.feature.as_deref().map_or(String::new(), |feature| format!(", on {feature}"));
-    let end = last.ended.as_deref().unwrap_or("no end recorded: it runs, or was cut off");
+    let end = cut(last.ended.as_deref().unwrap_or("no end recorded: it runs, or was cut off"), TITLE);
     format!("{}; newest: {}{feature}: {end}", sessions.len(), last.number)
 }
 

@@ -17,8 +17,8 @@ use anyhow::Result;
 /// What accepting did for one feature.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Accepted {
-    /// The check had changed; its present form is pinned and has a new baseline.
-    Check(String),
+    /// The check had changed; its present form is pinned and has a new baseline. The difference is for people.
+    Check { id: String, difference: String },
     /// A person vouches for the feature.
     Feature(String),
 }
@@ -53,7 +53,7 @@ pub fn accept_already_green(ws: &mut Workspace, reason: &str) -> Result<Vec<Acce
 
 fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
     let mut checklist = ws.checklist()?;
-    if check_changed(ws, &checklist, id)? {
+    if let Some(difference) = check_difference(ws, &checklist, id)? {
         checklist.approve(id, "user")?;
         feature::save_approved(
             ws,
@@ -61,7 +61,7 @@ fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
             &[id.to_owned()],
             &format!("checklist: accept the changed check of {id}"),
         )?;
-        return Ok(Accepted::Check(id.to_owned()));
+        return Ok(Accepted::Check { id: id.to_owned(), difference });
     }
     let head = ws.head()?;
     let at = ws.clock.now().to_string();
@@ -73,12 +73,10 @@ fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
     Ok(Accepted::Feature(id.to_owned()))
 }
 
-/// Tells whether the files that decide the check differ from what was approved.
-fn check_changed(ws: &Workspace, checklist: &Checklist, id: &str) -> Result<bool> {
-    let Some(check) = verify::find(checklist, id)?.check.clone() else { return Ok(false) };
-    let scripts = ws.check_files()?;
-    let now = gate::closure(&ws.project, &check, &scripts)?;
-    Ok(now.into_iter().map(|file| (file.path, file.id)).collect::<std::collections::BTreeMap<_, _>>() != check.pins)
+/// Says how the files that decide the check differ from what was approved, if they do.
+fn check_difference(ws: &Workspace, checklist: &Checklist, id: &str) -> Result<Option<String>> {
+    let Some(check) = &verify::find(checklist, id)?.check else { return Ok(None) };
+    ws.gate(&Occasion::outside(ws))?.difference(check, &|id| ws.pinned(id))
 }
 
 /// Runs the check of a feature that a person vouches for, so that what it said is kept; it decides nothing.

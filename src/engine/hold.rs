@@ -79,6 +79,7 @@ fn begin(
         feature: id.map(str::to_owned),
         title,
         model: ws.settings.model.clone(),
+        branch: head.branch.clone(),
     });
     Ok(Session {
         number,

@@ -278,7 +278,9 @@ fn run_commands(ws: &Workspace, commands: &[String], outcome: &Value) {
         command.stdin = Some(outcome.to_string().into_bytes());
         let finished = process::run(&command, &ws.interrupt.for_cleanup());
         if finished.exit != Exit::Code(0) {
-            ws.warn(format!("the hook `{text}` failed ({}): {}", finished.exit, finished.output.last_lines(5)));
+            let said = finished.output.last_lines(5);
+            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
+            ws.warn(format!("the hook `{text}` failed ({}){said}", finished.exit));
         }
     }
 }

@@ -6,6 +6,7 @@ use crate::engine::session;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::event::Sink;
+use crate::failure::Failure;
 use crate::memory::Filter;
 use crate::transcript;
 use crate::transcript::Transcript;
@@ -26,6 +27,7 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
         // It had not yet looked what was there, so it has made nothing of it.
         None => ws.project.untracked_marks()?,
     };
+    require_same_branch(ws, number)?;
     let leftover = hook::save_leftover(ws, number, ", interrupted", &untracked)?;
     let mut facts = vec![what_it_was(ws, number)?];
     if let Some(id) = &leftover.commit {
@@ -37,6 +39,23 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
     let record = Transcript::open(&dir, number, ws.clock, &ws.settings.secrets)?;
     record.take(&Event::SessionEnded { session: number, reason: CUT_OFF.to_owned(), outcome: String::new() });
     Ok(Some(number))
+}
+
+/// Refuses to put what the session left uncommitted on another branch than the one it worked on.
+fn require_same_branch(ws: &Workspace, number: u32) -> Result<()> {
+    let events = transcript::read(&ws.sessions(), number)?;
+    let start = events.iter().find(|event| event["type"] == "session_started");
+    let Some(branch) = start.and_then(|event| event["branch"].as_str()) else { return Ok(()) };
+    let now = ws.project.head()?.and_then(|head| head.branch);
+    if now.as_deref() == Some(branch) || ws.project.changes()?.is_empty() {
+        return Ok(());
+    }
+    let now = now.map_or_else(|| "a detached HEAD".to_owned(), |now| format!("`{now}`"));
+    let text =
+        format!("session {number} was interrupted on branch `{branch}`, and its uncommitted work lies here on {now}");
+    Err(Failure::usage(text)
+        .hint(format!("`git switch {branch}`, then run again; or commit or stash it yourself"))
+        .into())
 }
 
 /// Says what the session worked on, and what the gate had found of it when the end came.

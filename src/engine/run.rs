@@ -15,6 +15,7 @@ use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::failure::Kind;
+use crate::gate;
 use crate::memory::SPEC;
 use crate::provider::Client;
 use anyhow::Result;
@@ -74,7 +75,7 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
         return finish(ws, &checklist, &tree);
     }
     let Some(feature) = pick::pick(&checklist, &tree) else {
-        return Ok(Some(stuck(&checklist, &tree)));
+        return Ok(if proven_meanwhile(ws, &checklist)? { None } else { Some(stuck(&checklist, &tree)) });
     };
     let id = feature.id.clone();
     if was_judged(ws, feature)? || !green_now(ws, &id)? {
@@ -136,6 +137,16 @@ fn green_now(ws: &mut Workspace, id: &str) -> Result<bool> {
         ws.notice(format!("{id} is proven without a session: its check passes now and did not before"));
     }
     Ok(proven)
+}
+
+/// Looks once more at blocked features before the run gives up: work on others may have made their checks pass.
+fn proven_meanwhile(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
+    let mut any = false;
+    for feature in checklist.features().iter().filter(|feature| feature.blocked.is_some() && !feature.is_done()) {
+        let runs = feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command);
+        any |= runs && !was_judged(ws, feature)? && green_now(ws, &feature.id)?;
+    }
+    Ok(any)
 }
 
 /// Everything is proven or accepted; the last word is a sweep at the final commit.

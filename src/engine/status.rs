@@ -3,6 +3,7 @@
 use crate::checklist::Feature;
 use crate::checklist::State;
 use crate::engine::pick;
+use crate::engine::run;
 use crate::engine::verify;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
@@ -25,7 +26,7 @@ pub struct Report {
     pub required: usize,
     /// Required features that are proven or accepted, at whatever commit.
     pub done: usize,
-    /// The feature that the next session works on.
+    /// What the next session works on: a feature by its id, or the initializer.
     pub next: Option<String>,
     /// Why required features cannot be worked on, one line each.
     pub waiting: Vec<String>,
@@ -80,7 +81,11 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
             .collect(),
         required: required().count(),
         done: required().filter(|feature| feature.is_done()).count(),
-        next: pick::pick(&checklist, &tree).map(|feature| feature.id.clone()),
+        next: if run::needs_initializer(ws)? {
+            Some("the initializer".to_owned())
+        } else {
+            pick::pick(&checklist, &tree).map(|feature| feature.id.clone())
+        },
         waiting: pick::reasons(&checklist, &tree),
         sessions,
         tokens,

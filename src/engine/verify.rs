@@ -8,6 +8,7 @@ use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::failure::Failure;
+use crate::failure::Kind;
 use crate::gate;
 use crate::gate::Candidate;
 use crate::gate::Finding;
@@ -42,7 +43,7 @@ pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: &Occasion) -> 
     let mut checklist = ws.checklist()?;
     let feature = find(&checklist, id)?.clone();
     let verdict = judge(ws, &feature, at)?;
-    tell(ws, &verdict, verdict.proves() && !feature.is_done());
+    tell(ws, &verdict, if feature.is_done() { Seen::Again } else { Seen::ForProof });
     // A feature that is not done keeps the reason, for the session that comes next.
     if verdict.finding() == Finding::Interrupted || (feature.is_done() && says_nothing(&verdict)) {
         let state = checklist.state(id, &ws.head()?.tree);
@@ -67,7 +68,7 @@ pub fn prove_if_green(ws: &mut Workspace, id: &str, at: &Occasion) -> Result<boo
         ws.notice(format!("check {id}: {} before the session", verdict.finding()));
         return Ok(false);
     }
-    tell(ws, &verdict, true);
+    tell(ws, &verdict, Seen::ForProof);
     checklist.prove(id, &verdict)?;
     let origin = ws.origin(at.session, Some(id));
     ws.save(&checklist, &format!("gate: prove {id}"), vec![], &origin)?;
@@ -134,11 +135,28 @@ fn record(checklist: &mut Checklist, feature: &Feature, verdict: &Verdict, attem
     }
 }
 
-/// Tells a verdict; `proves` only when it makes a feature proven that was not.
-fn tell(ws: &Workspace, verdict: &Verdict, proves: bool) {
+/// Why a check was run; decides what of its verdict is news.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Seen {
+    /// The feature is not done, and a pass would prove it.
+    ForProof,
+    /// Its feature is done already.
+    Again,
+    /// For the record of what passes before any work.
+    Before,
+}
+
+/// Tells a verdict.
+fn tell(ws: &Workspace, verdict: &Verdict, seen: Seen) {
+    // Whether an accepted feature was ever red is no news in a sweep.
+    let shown = match (seen, verdict.finding()) {
+        (Seen::Again, Finding::AlreadyGreen) => Finding::Passed,
+        (_, finding) => finding,
+    };
+    let proves = seen == Seen::ForProof && verdict.proves();
     ws.tell(&Event::CheckEnded {
         feature: verdict.feature().to_owned(),
-        finding: verdict.finding().to_string(),
+        finding: shown.to_string(),
         seconds: verdict.trial().duration().as_secs_f64(),
         proves,
         tail: said(verdict),
@@ -148,7 +166,11 @@ fn tell(ws: &Workspace, verdict: &Verdict, proves: bool) {
 /// Returns what the check said: the end of its output, and the gate's reason where the exit code does not tell.
 fn said(verdict: &Verdict) -> String {
     let (tail, detail) = (verdict.trial().last_lines(TAIL), verdict.trial().detail());
-    [detail, &tail].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    let way_out = match verdict.finding() {
+        Finding::CheckChanged => format!("if the change is right, `longhaul accept {}` approves it", verdict.feature()),
+        _ => String::new(),
+    };
+    [detail, &tail, &way_out].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Finds a feature, or says which there are.
@@ -180,7 +202,7 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
     let mut checklist = checklist;
     for id in &ids {
         let verdict = judge(ws, find(&checklist, id)?, at)?;
-        tell(ws, &verdict, false);
+        tell(ws, &verdict, Seen::Before);
         if says_nothing(&verdict) {
             break;
         }
@@ -195,7 +217,12 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
         }
     }
     let origin = ws.origin(at.session, None);
-    ws.save(&checklist, &format!("gate: baseline of {}", counted(ids.len(), "check")), vec![], &origin)
+    ws.save(&checklist, &format!("gate: baseline of {}", counted(ids.len(), "check")), vec![], &origin)?;
+    if ws.interrupt.requested() {
+        let text = "interrupted; checks that were not run to their end are run by the next `longhaul run`";
+        return Err(Failure::new(Kind::Interrupted, text).into());
+    }
+    Ok(())
 }
 
 /// What a sweep over the features already done found.
@@ -216,7 +243,7 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
     if due.is_empty() {
         return Ok(Swept::default());
     }
-    let told = &mut |verdict: &Verdict| tell(ws, verdict, false);
+    let told = &mut |verdict: &Verdict| tell(ws, verdict, Seen::Again);
     let swept = ws.gate(at)?.sweep(gate::order(due, touched), limit, &|id| ws.pinned(id), told)?;
     let mut found = Swept { left: swept.left, ..Swept::default() };
     for verdict in &swept.verdicts {

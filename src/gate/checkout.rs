@@ -14,7 +14,10 @@ pub(in crate::gate) fn committed(project: &Project, left_out: &[String]) -> Resu
     };
     let changed = project.uncommitted()?;
     if !changed.is_empty() {
-        return Ok(Err(format!("not in any commit: {}", listed(&changed))));
+        // `git status` does not show these, so the way out has to be told.
+        let overlooked = !project.changes()?.tracked.iter().any(|path| changed.contains(path));
+        let way_out = "; git was told to overlook it: `git update-index --no-assume-unchanged --no-skip-worktree FILE`";
+        return Ok(Err(format!("not in any commit: {}{}", listed(&changed), if overlooked { way_out } else { "" })));
     }
     if !left_out.is_empty() {
         let way_out = "commit them yourself, or ignore them if the feature does not need them";

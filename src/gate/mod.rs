@@ -104,6 +104,11 @@ impl Gate<'_> {
         closure(self.project, check, &self.files)
     }
 
+    /// Says how the files of the check's closure differ from its pins, if they do; `pinned` as for [`Gate::judge`].
+    pub fn difference(&self, check: &Check, pinned: &dyn Fn(&str) -> Option<Vec<u8>>) -> Result<Option<String>> {
+        Ok(difference::difference(&check.pins, &self.closure(check)?, pinned))
+    }
+
     /// Runs the check and decides. `red` is the recorded non-pass a proof would stand on, `pinned` returns the bytes of
     /// a pinned id to show a difference.
     ///

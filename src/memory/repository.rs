@@ -72,7 +72,13 @@ pub(super) struct Signed<'a> {
 pub(super) fn open(path: &Path) -> Result<Repository> {
     durability::switch_on()?;
     let doing = || format!("could not open the memory at `{}`", path.display());
-    let git = git2::Repository::open_bare(path).with_context(doing)?;
+    let git = git2::Repository::open_bare(path).map_err(|error| match error.class() {
+        git2::ErrorClass::Os => anyhow::Error::new(error).context(doing()),
+        _ => {
+            let hint = "bring it back from a backup; `.longhaul/memory` still shows what was in it last";
+            Failure::new(Kind::Integrity, format!("{}: {}", doing(), error.message())).hint(hint).into()
+        }
+    })?;
     git.set_config(&own_config(path).with_context(doing)?).with_context(doing)?;
     Ok(Repository { git })
 }

@@ -13,6 +13,9 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::time::Duration;
 
+/// Characters of one line that are shown.
+const LINE: usize = 500;
+
 /// The output of a command, both streams in one.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub struct Output {
@@ -47,11 +50,12 @@ impl Output {
         String::from_utf8_lossy(&self.kept()).into_owned()
     }
 
-    /// Returns the last `n` lines.
+    /// Returns the last `n` lines; of a line that is too long to read its beginning.
     pub fn last_lines(&self, n: usize) -> String {
         let text = self.text();
         let lines: Vec<&str> = text.lines().collect();
-        lines[lines.len().saturating_sub(n)..].join("\n")
+        let newest = lines[lines.len().saturating_sub(n)..].iter();
+        newest.map(|line| shortened(line)).collect::<Vec<_>>().join("\n")
     }
 
     /// Writes what was kept to a file below `folder` named by the digest, and returns its path.
@@ -60,6 +64,14 @@ impl Output {
         let path = folder.join(format!("{}.txt", self.digest));
         std::fs::write(&path, self.kept())?;
         Ok(path)
+    }
+}
+
+/// Cuts a line that nobody would read to its end.
+fn shortened(line: &str) -> String {
+    match line.char_indices().nth(LINE) {
+        Some((end, _)) => format!("{}… [{} bytes more]", &line[..end], line.len() - end),
+        None => line.to_owned(),
     }
 }
 

@@ -34,7 +34,15 @@ impl Project {
     /// Compares the working tree with HEAD.
     pub fn changes(&self) -> Result<Changes> {
         let listing = self.git(
-            &["--no-optional-locks", "status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=all"],
+            &[
+                "--no-optional-locks",
+                "status",
+                "--porcelain=v2",
+                "-z",
+                "--no-renames",
+                "--untracked-files=all",
+                "--ignore-submodules=none",
+            ],
             None,
         )?;
         Ok(parse(&listing))

@@ -49,6 +49,11 @@ impl Project {
         if !take.is_empty() {
             self.git_changing(&["add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"], list(&take))?;
         }
+        // Taking files out of the index and back in leaves nothing; an open merge is ended by a commit all the same.
+        let staged = self.git(&["diff", "--cached", "--name-only", "-z"], None)?;
+        if staged.is_empty() && !self.repository.path().join("MERGE_HEAD").exists() {
+            return Ok(leftover);
+        }
         self.commit(&["commit", "--quiet", "--no-verify", "--allow-empty-message", "-m", message])?;
         leftover.commit = self.head()?.map(|head| head.commit);
         Ok(leftover)

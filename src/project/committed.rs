@@ -19,7 +19,8 @@ impl Project {
         let folder = tempfile::tempdir().context("could not make a folder for an index")?;
         let index = folder.path().join("index");
         self.git_with(&index, &["read-tree", &head.commit], None)?;
-        let status = ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no"];
+        let status =
+            ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none"];
         let mut read = parse(&self.git_with(&index, &status, None)?).tracked;
         read.retain(|path| !differing.contains(path));
         // A clean filter may store other bytes than lie here; the same bytes are no difference, whatever it would do.

@@ -57,23 +57,14 @@ impl Project {
         Ok(commit == ancestor || descends.context("could not compare two commits of the project")?)
     }
 
-    /// Lists the commits after `from` up to HEAD, newest first, as full ids; empty when `from` is no longer an ancestor.
+    /// Lists the commits of HEAD that `from` does not hold, newest first, as full ids; after an amend these are the new ones.
     pub fn commits_since(&self, from: &str) -> Result<Vec<String>> {
-        let mut ids = Vec::new();
-        let mut next = self.head()?.map(|head| Oid::from_str(&head.commit)).transpose()?;
-        while let Some(id) = next {
-            if id.to_string() == from {
-                return Ok(ids);
-            }
-            ids.push(id.to_string());
-            next = self
-                .repository
-                .find_commit(id)
-                .with_context(|| format!("could not read the commit `{id}`"))?
-                .parent_id(0)
-                .ok();
-        }
-        Ok(Vec::new())
+        let Some(head) = self.head()? else { return Ok(Vec::new()) };
+        let context = || format!("could not list the commits after `{from}`");
+        let mut walk = self.repository.revwalk().with_context(context)?;
+        walk.push(Oid::from_str(&head.commit)?).with_context(context)?;
+        walk.hide(Oid::from_str(from)?).with_context(context)?;
+        walk.map(|id| Ok(id.with_context(context)?.to_string())).collect()
     }
 
     /// Adds a line to `.git/info/exclude` unless it is there; returns whether it was added.

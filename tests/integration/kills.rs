@@ -239,6 +239,22 @@ fn during_a_command_what_it_wrote_is_kept_and_what_still_runs_is_ended() {
 }
 
 #[test]
+fn what_a_killed_session_left_is_not_put_on_another_branch() {
+    let silent = session([reply([bash("echo half > half")]), json!({ "silence": "60s" })]);
+    let project = Project::ready().feature("f", "test -f f").model([silent]);
+    let mut child = project.start(["run"]);
+    project.played().wait_for_silence();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    project.git(["checkout", "-q", "-b", "other"]);
+
+    project.run(["run"]).exits(2).tells("session 1 was interrupted on branch `main`").tells("`git switch main`");
+
+    assert_eq!(project.git(["log", "--format=%s"]), "first");
+    assert_eq!(project.git(["status", "--porcelain"]), "?? half");
+}
+
+#[test]
 fn without_the_mark_a_command_would_live_on() {
     let stuck = format!("env -u LONGHAUL_OWNER setsid sh -c 'echo $$ > ../server; {STOP}'");
     let project = Project::ready().feature("a", "test -f a").model([session([reply([bash(&stuck)])]), makes("a")]);

@@ -384,7 +384,7 @@ fn a_changed_test_file_is_refused_until_a_person_accepts_it() {
         project.memory_log()
     );
 
-    project.run(["accept", "a"]).exits(0).shows("check");
+    project.run(["accept", "a"]).exits(0).prints("-test -f a").prints("+true").prints("the changed check is approved");
     assert_eq!(project.status("a"), "already green");
 }
 
@@ -554,6 +554,78 @@ fn a_variable_of_git_does_not_lead_to_another_repository() {
     project.run(["run"]).exits(0);
 
     assert_eq!(other.git(["rev-parse", "HEAD"]), before);
+}
+
+#[test]
+fn a_blocked_feature_that_works_meanwhile_is_proven_before_the_run_gives_up() {
+    let idle = || session([reply([bash("date +%N > attempt")]), reply([hand_over()])]);
+    let both = session([reply([bash("touch easy hard")]), reply([hand_over()])]);
+    let project = Project::ready().feature("hard", "test -f hard").feature("easy", "test -f easy").model([
+        idle(),
+        idle(),
+        idle(),
+        both,
+    ]);
+
+    project.run(["run"]).exits(0).tells("hard is blocked after 3 attempts").tells("hard is proven without a session");
+}
+
+#[test]
+fn files_taken_out_of_the_index_end_no_session_with_an_error() {
+    let command = "touch a; git add .; git commit -qm a; git rm -q --cached README";
+    let project =
+        Project::ready().feature("a", "test -f a").model([session([reply([bash(command)]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+    assert!(project.memory_git(["show", "HEAD:progress.md"]).contains("agent: done: worked on it"));
+}
+
+#[test]
+fn amended_work_is_in_the_progress_entry() {
+    let amend = bash("touch a; git add a; git commit -q --amend -m better");
+    let project = Project::ready().feature("a", "test -f a").model([session([reply([amend]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0);
+
+    let head = project.git(["rev-parse", "--short=7", "HEAD"]);
+    assert!(project.memory_git(["show", "HEAD:progress.md"]).contains(&format!("project commits: {head}")));
+}
+
+#[test]
+fn a_submodule_that_is_told_to_be_ignored_is_looked_at_all_the_same() {
+    let project = Project::new();
+    let library = project.home().join("library");
+    let library = library.to_str().unwrap();
+    project.git(["init", "-q", library]);
+    project.git(["-C", library, "commit", "-q", "--allow-empty", "-m", "library"]);
+    project.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "lib"]);
+    project.git(["commit", "-qm", "submodule"]);
+    project.run(["init"]).exits(0);
+    let hides = bash("git config submodule.lib.ignore all; touch lib/inside more");
+    let project = project.feature("a", "test -f lib/inside").model([session([reply([hides]), reply([hand_over()])])]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).tells("left out of the session's commit: `lib`");
+}
+
+#[test]
+fn limits_that_would_not_bind_are_refused() {
+    let project = Project::ready().feature("a", "test -f a").model([]);
+
+    project.run(["run", "--sessions", "0"]).exits(2).tells("would allow nothing");
+    project.run(["run", "--budget", "5"]).exits(2).tells("no price is known for the model `claude-opus-5-5`");
+}
+
+#[test]
+fn one_endless_line_of_a_check_stays_out_of_the_checklist() {
+    let project = Project::ready().feature("a", "head -c 300000 /dev/zero | tr '\\0' x; test -f a").model([makes("b")]);
+
+    let run = project.run(["run", "--sessions", "1"]);
+    run.exits(3);
+
+    assert!(run.stderr.len() < 5_000, "{}", run.stderr.len());
+    assert!(project.checklist().to_string().len() < 5_000);
 }
 
 #[test]
