@@ -92,6 +92,11 @@ pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) ->
     Ok(leftover)
 }
 
+/// Says what became of uncommitted work, for the progress log.
+pub fn leftover_fact(leftover: &Leftover) -> Option<String> {
+    leftover.commit.as_ref().map(|id| format!("left uncommitted by the session, saved as {}", &id[..7]))
+}
+
 /// Warns when the session left the branch it began on, and keeps its commits reachable.
 fn tell_moved_head(ws: &Workspace, session: &Session) -> Result<()> {
     let head = ws.head()?;
@@ -214,9 +219,7 @@ fn entry(
         [] => "project commits: none".to_owned(),
         short => format!("project commits: {}{more}", short.join(" ")),
     });
-    if let Some(id) = &leftover.commit {
-        facts.push(format!("left uncommitted by the session, saved as {}", &id[..7]));
-    }
+    facts.extend(leftover_fact(leftover));
     facts.push(session.cost_line());
     facts.push(format!("ended: {ending}"));
     Ok(Entry { facts, words: words(ending) })

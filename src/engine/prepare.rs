@@ -6,7 +6,9 @@ use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::failure::Failure;
+use crate::project::listed;
 use anyhow::Result;
+
 /// Brings the project to where a session may start: recovered, adopted, clean, with a commit and with baselines.
 pub fn prepare(ws: &mut Workspace) -> Result<()> {
     recover::finish_interrupted(ws)?;
@@ -31,20 +33,22 @@ pub fn adopt(ws: &mut Workspace) -> Result<()> {
 pub fn require_clean(ws: &Workspace) -> Result<()> {
     let changes = ws.project.changes()?;
     if !changes.untracked.is_empty() {
-        ws.notice(format!("untracked files stay out of longhaul's commits: {}", list(&changes.untracked)));
+        ws.notice(format!("untracked files stay out of longhaul's commits: {}", listed(&changes.untracked)));
     }
     if !changes.submodules.is_empty() {
-        ws.notice(format!("changes inside submodules stay where they are: {}", list(&changes.submodules)));
+        ws.notice(format!("changes inside submodules stay where they are: {}", listed(&changes.submodules)));
     }
     if !changes.tracked.is_empty() {
-        return Err(Failure::usage(format!("the project has uncommitted changes: {}", list(&changes.tracked)))
+        return Err(Failure::usage(format!("the project has uncommitted changes: {}", listed(&changes.tracked)))
             .hint("commit or stash them (`git stash -u`) first")
             .into());
     }
     let nested = ws.project.nested()?;
     if !nested.is_empty() {
-        let text =
-            format!("these folders are git repositories of their own, in no commit of the project: {}", list(&nested));
+        let text = format!(
+            "these folders are git repositories of their own, in no commit of the project: {}",
+            listed(&nested)
+        );
         return Err(Failure::usage(text)
             .hint("remove the `.git` inside, make it a submodule, or ignore the folder in `.gitignore`")
             .into());
@@ -53,7 +57,7 @@ pub fn require_clean(ws: &Workspace) -> Result<()> {
     if overlooked.is_empty() {
         return Ok(());
     }
-    let text = format!("the project has uncommitted changes that git was told to overlook: {}", list(&overlooked));
+    let text = format!("the project has uncommitted changes that git was told to overlook: {}", listed(&overlooked));
     Err(Failure::usage(text)
         .hint(
             "`git update-index --no-assume-unchanged --no-skip-worktree FILE` shows them again; nothing is proven on \
@@ -70,10 +74,4 @@ pub fn require_branch(ws: &Workspace) -> Result<()> {
             .hint("run `git switch -c NAME` to make a branch here, or `git switch BRANCH`")
             .into()),
     }
-}
-
-/// Names at most five paths and counts the rest.
-fn list(paths: &[String]) -> String {
-    let shown = paths.iter().take(5).map(|path| format!("`{path}`")).collect::<Vec<_>>().join(", ");
-    if paths.len() > 5 { format!("{shown} and {} more", paths.len() - 5) } else { shown }
 }

@@ -30,9 +30,7 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
     require_same_branch(ws, number)?;
     let leftover = hook::save_leftover(ws, number, ", interrupted", &untracked)?;
     let mut facts = vec![what_it_was(ws, number)?];
-    if let Some(id) = &leftover.commit {
-        facts.push(format!("left uncommitted by the session, saved as {}", &id[..7]));
-    }
+    facts.extend(hook::leftover_fact(&leftover));
     facts.push(format!("ended: {CUT_OFF}"));
     let entry = Entry { facts, words: String::new() };
     hook::append_progress(ws, number, &entry)?;

@@ -12,6 +12,7 @@ use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Instant;
+
 /// The file in a session's folder that names what was untracked when it began.
 const UNTRACKED: &str = "untracked.json";
 

@@ -2,6 +2,7 @@
 
 use crate::project::Head;
 use crate::project::Project;
+use crate::project::listed;
 use anyhow::Result;
 
 /// How the tree was got; kept in the evidence.
@@ -35,13 +36,4 @@ pub(in crate::gate) fn moved(project: &Project, before: &Head) -> Result<Option<
     }
     let changed = project.uncommitted()?;
     Ok((!changed.is_empty()).then(|| format!("the check changed tracked files: {}", listed(&changed))))
-}
-
-/// Names at most five paths.
-fn listed(paths: &[String]) -> String {
-    let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
-    match paths.len() - shown.len() {
-        0 => shown.join(", "),
-        more => format!("{} and {more} more", shown.join(", ")),
-    }
 }

@@ -30,6 +30,15 @@ impl Changes {
     }
 }
 
+/// Names at most five paths and counts the rest, for people.
+pub fn listed(paths: &[String]) -> String {
+    let shown: Vec<String> = paths.iter().take(5).map(|path| format!("`{path}`")).collect();
+    match paths.len() - shown.len() {
+        0 => shown.join(", "),
+        more => format!("{} and {more} more", shown.join(", ")),
+    }
+}
+
 impl Project {
     /// Compares the working tree with HEAD.
     pub fn changes(&self) -> Result<Changes> {
@@ -47,9 +56,7 @@ impl Project {
         )?;
         Ok(parse(&listing))
     }
-}
 
-impl Project {
     /// Marks the files that git does not track now, and the submodules that are changed inside, so that it can be told
     /// later which of them were left alone.
     pub fn untracked_marks(&self) -> Result<Marks> {

@@ -20,6 +20,7 @@ use std::path::PathBuf;
 
 pub use changes::Changes;
 pub use changes::Marks;
+pub use changes::listed;
 pub use commit::Leftover;
 
 /// The commit that HEAD names.
