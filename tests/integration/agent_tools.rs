@@ -2,10 +2,9 @@
 
 use std::collections::BTreeMap;
 use std::fs;
-use std::path::PathBuf;
-use std::process::Command;
 use std::time::Duration;
 
+use crate::support;
 use longhaul::checklist::Checklist;
 use longhaul::clock::Clock;
 use longhaul::gate::CheckFiles;
@@ -27,40 +26,23 @@ use longhaul::tools::Toolbox;
 use longhaul::tools::Workplace;
 use serde_json::Value;
 use serde_json::json;
-use tempfile::TempDir;
 
 /// A project with one feature, whose check and init script lie where they should.
 struct Session {
-    folder: TempDir,
-    environment: BTreeMap<String, String>,
+    project: support::Project,
 }
 
 impl Session {
     fn new() -> Self {
-        let folder = tempfile::tempdir().unwrap();
-        let text = |name: &str, value: &str| (name.to_owned(), value.to_owned());
-        let environment = BTreeMap::from([
-            text("PATH", &std::env::var("PATH").unwrap()),
-            text("HOME", folder.path().to_str().unwrap()),
-            text("GIT_CONFIG_GLOBAL", "/dev/null"),
-            text("GIT_CONFIG_NOSYSTEM", "1"),
-        ]);
-        let session = Self { folder, environment };
-        fs::create_dir(session.root()).unwrap();
-        let mut git = Command::new("git");
-        git.args(["init", "-q", "-b", "main"]).current_dir(session.root()).env_clear().envs(&session.environment);
-        assert!(git.status().unwrap().success());
-        fs::write(session.root().join("init.sh"), "sleep 300 >/dev/null 2>&1 &\necho up\n").unwrap();
-        session
-    }
-
-    fn root(&self) -> PathBuf {
-        self.folder.path().canonicalize().unwrap().join("project")
+        let project = support::Project::unborn();
+        project.write("init.sh", "sleep 300 >/dev/null 2>&1 &\necho up\n");
+        Self { project }
     }
 
     /// Plays calls of tools in one session and returns what each told, and the checklist afterwards.
     fn play(&self, calls: &[(&str, Value)]) -> (Vec<String>, String) {
-        let project = Project::discover(&self.root(), self.environment.clone()).unwrap();
+        let environment: BTreeMap<String, String> = self.project.environment().into_iter().collect();
+        let project = Project::discover(&self.project.root(), environment.clone()).unwrap();
         let mut checklist = Checklist::empty();
         let check = json!({"run": "sh \"$LONGHAUL_CHECKS/login.sh\"", "setup": "init"});
         checklist.add(&json!({"id": "login", "title": "A user can log in", "check": check}), "test").unwrap();
@@ -71,8 +53,8 @@ impl Session {
             timeout: Duration::from_secs(20),
             grace: Duration::from_millis(200),
             keep: 10_000,
-            environment: self.environment.clone(),
-            scratch: self.folder.path().to_owned(),
+            environment: environment.clone(),
+            scratch: self.project.home(),
             tool_home: None,
         };
         let gate = Gate {
@@ -81,7 +63,7 @@ impl Session {
             interrupt: &interrupt,
             files,
             init_script: Some(longhaul::tools::init_command("init.sh")),
-            artifacts: self.folder.path().join("artifacts"),
+            artifacts: self.project.home().join("artifacts"),
             left_out: Vec::new(),
             session: Some(3),
             clock: Clock::system(),
@@ -102,8 +84,8 @@ impl Session {
             memory: &mut memory,
             sandbox: &sandbox,
             origin,
-            environment: self.environment.clone(),
-            artifacts: self.folder.path().join("artifacts"),
+            environment: environment.clone(),
+            artifacts: self.project.home().join("artifacts"),
             limits: Limits::default(),
             head_tree: String::new(),
             init_script: Some("init.sh".to_owned()),

@@ -2,6 +2,8 @@
 
 use crate::provider_replay::Answer;
 use crate::provider_replay::Replay;
+use crate::support::request;
+use crate::support::server;
 use longhaul::message::Message;
 use longhaul::message::Reply;
 use longhaul::message::StopReason;
@@ -11,9 +13,7 @@ use longhaul::process::Interrupt;
 use longhaul::provider::Client;
 use longhaul::provider::Failure;
 use longhaul::provider::Request;
-use longhaul::provider::Script;
 use longhaul::provider::Secret;
-use longhaul::provider::Server;
 use longhaul::provider::Settings;
 use serde_json::json;
 use std::net::TcpListener;
@@ -32,19 +32,6 @@ fn settings(base_url: String) -> Settings {
         key_env: "MY_KEY".to_owned(),
         first_wait: SHORT,
         ..Settings::default()
-    }
-}
-
-fn server(script: &str) -> Server {
-    Server::start(Script::parse(script, "play.toml").unwrap()).unwrap()
-}
-
-fn request() -> Request {
-    Request {
-        model: "claude-test".to_owned(),
-        max_tokens: 100,
-        messages: vec![Message::user(vec![text_block("hello")])],
-        ..Request::default()
     }
 }
 

@@ -4,15 +4,13 @@
 
 use crate::provider_replay::Answer;
 use crate::provider_replay::Replay;
+use crate::support::request;
 use flate2::Compression;
 use flate2::write::GzEncoder;
-use longhaul::message::Message;
 use longhaul::message::Reply;
-use longhaul::message::text_block;
 use longhaul::process::Interrupt;
 use longhaul::provider::Client;
 use longhaul::provider::Failure;
-use longhaul::provider::Request;
 use longhaul::provider::Secret;
 use longhaul::provider::Settings;
 use longhaul::provider::stream::Broken;
@@ -168,13 +166,7 @@ fn ask(base_url: String) -> Result<Reply, Failure> {
         idle: Duration::from_secs(10),
         ..Settings::default()
     };
-    let request = Request {
-        model: "claude-test".to_owned(),
-        max_tokens: 100,
-        messages: vec![Message::user(vec![text_block("hello")])],
-        ..Request::default()
-    };
-    Client::new(settings).unwrap().send(&request, &Interrupt::new(), &mut |_, _| {})
+    Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {})
 }
 
 /// Replays an exchange to the real client; `gzip` packs the body.

@@ -1,5 +1,6 @@
 //! The scripted model as any client sees it, over a bare connection.
 
+use crate::support::server;
 use longhaul::provider::Script;
 use longhaul::provider::Server;
 use serde_json::Value;
@@ -7,10 +8,6 @@ use serde_json::json;
 use std::io::Read;
 use std::io::Write;
 use std::net::TcpStream;
-
-fn server(script: &str) -> Server {
-    Server::start(Script::parse(script, "play.toml").unwrap()).unwrap()
-}
 
 const HEADERS: &str = "x-api-key: any\r\nanthropic-version: 2023-06-01\r\n";
 

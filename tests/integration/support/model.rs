@@ -1,5 +1,8 @@
 //! The scripted model behind its loopback server, told in a few words.
 
+use longhaul::message::Message;
+use longhaul::message::text_block;
+use longhaul::provider::Request;
 use longhaul::provider::Script;
 use longhaul::provider::Server;
 use serde_json::Value;
@@ -19,8 +22,7 @@ impl Model {
     pub(crate) fn plays(sessions: impl IntoIterator<Item = Value>) -> Self {
         let sessions: Vec<Value> = sessions.into_iter().collect();
         let text = toml::to_string(&toml_of(&json!({ "session": sessions }))).expect("a script is TOML");
-        let script = Script::parse(&text, "test script").expect("the test's script is well formed");
-        Self { server: Server::start(script).expect("the scripted model starts") }
+        Self { server: server(&text) }
     }
 
     pub(crate) fn base_url(&self) -> String {
@@ -53,6 +55,22 @@ impl Model {
             .map(|block| block["content"].as_str().map_or_else(|| block["content"].to_string(), str::to_owned))
             .collect::<Vec<_>>()
             .join("\n---\n")
+    }
+}
+
+/// Starts a model that plays a script in its written form.
+pub(crate) fn server(script: &str) -> Server {
+    let script = Script::parse(script, "play.toml").expect("the test's script is well formed");
+    Server::start(script).expect("the scripted model starts")
+}
+
+/// A conversation of one word.
+pub(crate) fn request() -> Request {
+    Request {
+        model: "claude-test".to_owned(),
+        max_tokens: 100,
+        messages: vec![Message::user(vec![text_block("hello")])],
+        ..Request::default()
     }
 }
 

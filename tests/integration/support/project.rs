@@ -129,7 +129,8 @@ impl Project {
         command
     }
 
-    fn environment(&self) -> Vec<(String, String)> {
+    /// Everything a command in the project sees of the world.
+    pub(crate) fn environment(&self) -> Vec<(String, String)> {
         let pair = |name: &str, value: &str| (name.to_owned(), value.to_owned());
         let mut variables = vec![
             pair("PATH", &std::env::var("PATH").expect("a PATH")),
@@ -151,20 +152,20 @@ impl Project {
     /// Runs git in the project and returns what it printed, trimmed.
     #[track_caller]
     pub(crate) fn git<const N: usize>(&self, args: [&str; N]) -> String {
-        let mut command = Command::new("git");
-        command.args(args).current_dir(self.root()).env_clear().envs(self.environment());
-        let output = command.output().expect("git runs");
-        let errors = String::from_utf8_lossy(&output.stderr).into_owned();
-        assert!(output.status.success(), "{command:?}: {errors}");
-        String::from_utf8_lossy(&output.stdout).trim().to_owned()
+        self.run_git(&args)
     }
 
     /// Runs git on the memory repository.
     #[track_caller]
     pub(crate) fn memory_git<const N: usize>(&self, args: [&str; N]) -> String {
         let repository = format!("--git-dir={}", self.state().join("memory.git").display());
+        self.run_git(&[&[repository.as_str()], &args[..]].concat())
+    }
+
+    #[track_caller]
+    fn run_git(&self, args: &[&str]) -> String {
         let mut command = Command::new("git");
-        command.arg(repository).args(args).current_dir(self.root()).env_clear().envs(self.environment());
+        command.args(args).current_dir(self.root()).env_clear().envs(self.environment());
         let output = command.output().expect("git runs");
         let errors = String::from_utf8_lossy(&output.stderr).into_owned();
         assert!(output.status.success(), "{command:?}: {errors}");
