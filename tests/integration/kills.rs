@@ -9,6 +9,7 @@ use crate::support::Run;
 use crate::support::bash;
 use crate::support::call;
 use crate::support::hand_over;
+use crate::support::lives;
 use crate::support::memory;
 use crate::support::reply;
 use crate::support::session;
@@ -18,7 +19,6 @@ use std::fs;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Write;
-use std::path::Path;
 use std::path::PathBuf;
 use std::process::Child;
 use std::process::Command;
@@ -111,11 +111,6 @@ fn orphans(project: &Project) -> Vec<PathBuf> {
         environment.split(|byte| *byte == 0).any(|variable| variable == mark.as_bytes())
     };
     processes.filter(is_ours).collect()
-}
-
-fn lives(process: &str) -> bool {
-    let stat = fs::read_to_string(Path::new("/proc").join(process.trim()).join("stat")).unwrap_or_default();
-    stat.rsplit_once(") ").is_some_and(|(_, fields)| !fields.starts_with(['Z', 'X']))
 }
 
 fn entry_of(project: &Project, session: u32) -> String {

@@ -1,5 +1,7 @@
 //! What tests do to a longhaul that is running.
 
+use std::fs;
+use std::path::Path;
 use std::process::Child;
 use std::process::Command;
 
@@ -15,4 +17,10 @@ pub(crate) fn signal_to(process: &str, name: &str) {
     let text = format!("kill -s {name} {}", process.trim());
     let sent = Command::new("sh").args(["-c", &text]).status().expect("a shell");
     assert!(sent.success(), "{text}");
+}
+
+/// Tells whether a process of this number runs; one that waits to be collected does not.
+pub(crate) fn lives(process: &str) -> bool {
+    let stat = fs::read_to_string(Path::new("/proc").join(process.trim()).join("stat")).unwrap_or_default();
+    stat.rsplit_once(") ").is_some_and(|(_, fields)| !fields.starts_with(['Z', 'X']))
 }
