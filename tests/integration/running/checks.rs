@@ -1,0 +1,259 @@
+//! What a check proves, and what it does not.
+
+use super::makes;
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::call;
+use crate::support::hand_over;
+use crate::support::memory;
+use crate::support::reply;
+use crate::support::session;
+use serde_json::json;
+
+#[test]
+fn a_failing_check_keeps_the_feature_open_and_a_passing_one_proves_it() {
+    let project =
+        Project::ready().feature("login", "echo checked; test -f login").model([makes("other"), makes("login")]);
+
+    let run = project.run(["run", "--sessions", "1"]);
+    run.exits(3).tells("1 session used, 1 feature open");
+    assert_eq!(project.status("login"), "open");
+    assert_eq!(project.memory_log()[..2], ["progress: session 1", "gate: login not proven: failed"]);
+
+    project.run(["run"]).exits(0).shows("done: 1 feature proven");
+    assert_eq!(project.memory_log()[..2], ["progress: session 2", "gate: prove login"]);
+    let stored = project.stored("login");
+    assert_eq!(stored["passes"], true);
+    assert_eq!(stored["evidence"]["commit"], project.git(["rev-parse", "HEAD"]));
+    assert_eq!(stored["evidence"]["tree"], project.git(["rev-parse", "HEAD^{tree}"]));
+    assert_eq!(project.played().rejected(), Vec::<String>::new());
+}
+
+#[test]
+fn proving_changes_one_feature_and_nothing_else() {
+    let project = Project::ready().feature("a", "test -f a").feature("b", "test -f b").model([makes("a")]);
+    project.run(["run", "--sessions", "1"]).exits(3);
+
+    let proof = project.memory_git(["log", "--format=%H", "--grep=^gate: prove a"]);
+    let files = project.memory_git(["show", "--format=", "--name-only", &proof]);
+    let at = |rev: &str| -> serde_json::Value {
+        serde_json::from_str(&project.memory_git(["show", &format!("{rev}:features.json")])).unwrap()
+    };
+    let (before, after) = (at(&format!("{proof}^")), at(&proof));
+
+    assert_eq!(files, "features.json");
+    assert_eq!(before["features"][1], after["features"][1]);
+    assert_eq!(
+        (before["features"][0]["passes"].clone(), after["features"][0]["passes"].clone()),
+        (json!(false), json!(true))
+    );
+    let trailers = project.memory_git(["log", "-1", "--format=%(trailers:only,unfold)", &proof]);
+    assert!(
+        trailers.contains("Session: 1") && trailers.contains("Feature: a") && trailers.contains("Project-Commit: "),
+        "{trailers}"
+    );
+}
+
+#[test]
+fn a_check_that_passed_before_any_work_is_not_worked_on_and_can_be_accepted() {
+    let project = Project::ready().feature("old", "test -f README").model([]);
+
+    project.run(["run"]).exits(4).tells("longhaul accept old");
+    assert!(project.played().requests().is_empty());
+
+    project.run(["accept", "--already-green", "--reason", "it was there"]).exits(0);
+    assert_eq!(project.status("old"), "accepted");
+    assert_eq!(project.stored("old")["passes"], false);
+    project.run(["run"]).exits(0).shows("accepted by a person");
+}
+
+#[test]
+fn a_regression_is_caught_by_the_sweep_and_worked_on_first() {
+    let breaks = session([reply([bash("rm a; touch b")]), reply([hand_over()])]);
+    let project = Project::ready()
+        .feature("a", "test -f a")
+        .feature("b", "test -f b")
+        .feature("c", "test -f c")
+        .model([makes("a"), breaks, makes("a"), makes("c")]);
+
+    let run = project.run(["run"]);
+
+    run.exits(0).shows("done: 3 features proven");
+    let log = project.memory_log();
+    let order: Vec<&str> = log
+        .iter()
+        .rev()
+        .map(String::as_str)
+        .filter(|subject| subject.starts_with("gate: ") && !subject.contains("baseline") && !subject.contains("sweep"))
+        .collect();
+    assert_eq!(order, ["gate: prove a", "gate: prove b", "gate: regress a", "gate: prove a", "gate: prove c"]);
+}
+
+#[test]
+fn check_proves_like_the_hook_and_tells_with_its_code() {
+    let project = Project::ready().feature("a", "test -f a").feature("b", "test -f b");
+    project.write("a", "");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "a"]);
+
+    project.run(["check", "a"]).exits(0).shows("proven");
+    project.run(["check", "--all"]).exits(8);
+
+    assert_eq!(["a", "b"].map(|id| project.status(id)), ["proven", "open"]);
+    project.run(["status", "--exit-code"]).exits(8);
+}
+
+#[test]
+fn a_changed_test_file_is_refused_until_a_person_accepts_it() {
+    let project = Project::ready();
+    project.write("tests/a.sh", "test -f a\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "test"]);
+    let cheat = session([reply([bash("echo true > tests/a.sh")]), reply([hand_over()])]);
+    let project = project.feature("a", "sh tests/a.sh").model([cheat]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).shows("tests/a.sh");
+    assert_eq!(project.status("a"), "open");
+    assert!(
+        project.memory_log().contains(&"gate: a not proven: check changed".to_owned()),
+        "{:?}",
+        project.memory_log()
+    );
+
+    project.run(["accept", "a"]).exits(0).prints("-test -f a").prints("+true").prints("the changed check is approved");
+    assert_eq!(project.status("a"), "already green");
+}
+
+#[test]
+fn a_check_for_a_person_waits_and_costs_no_session() {
+    let project = Project::ready().model([]);
+    let manual = json!({ "id": "looks", "title": "looks good", "check": { "run": "", "kind": "manual" } });
+    project.run_with(["feature", "add", "-"], &manual.to_string()).exits(0);
+
+    project.run(["run"]).exits(4).tells("longhaul accept looks");
+    assert_eq!(project.status("looks"), "waiting");
+
+    project.run(["accept", "looks"]).exits(0);
+    project.run(["run"]).exits(0);
+    assert!(project.played().requests().is_empty());
+}
+
+#[test]
+fn a_check_whose_files_changed_before_it_ever_ran_waits_for_a_person() {
+    let project = Project::unborn();
+    project.run(["init"]).exits(0);
+    project.write("tests/a.sh", "test -f a\n");
+    let project = project.feature("a", "sh tests/a.sh").model([makes("a")]);
+    project.write("tests/a.sh", "test -f a && true\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "changed"]);
+
+    project.run(["run"]).exits(4).tells("a is blocked").tells("longhaul accept a");
+    assert!(project.played().requests().is_empty());
+
+    project.run(["accept", "a"]).exits(0);
+    project.run(["run"]).exits(0);
+    assert_eq!(project.status("a"), "proven");
+}
+
+#[test]
+fn a_check_that_changes_tracked_files_proves_nothing_and_its_changes_are_kept() {
+    let check = "test -f a && echo touched >> README";
+    let project = Project::ready().feature("a", check).model([makes("a")]);
+
+    project.run(["run", "--sessions", "1"]).exits(3);
+
+    let log = project.memory_log();
+    assert!(log.contains(&"gate: a not proven: tree moved".to_owned()), "{log:?}");
+    assert_eq!(
+        project.git(["log", "-2", "--format=%s"]),
+        "wip(changed by the check of a)\nwip(changed by the check of a)"
+    );
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_check_that_changes_tracked_files_does_not_end_the_run_with_an_error() {
+    let project = Project::ready().feature("f", "test -f f").feature("g", "echo x >> README; test -f f");
+    let idle = || session([reply([bash("true")]), reply([hand_over()])]);
+    let project = project.model([makes("f"), idle(), idle()]);
+
+    project.run(["run", "--sessions", "3"]).exits(3).shows("the check changed tracked files: `README`");
+
+    assert_eq!(project.status("g"), "open");
+    assert_eq!(project.stored("f")["passes"], true);
+}
+
+#[test]
+fn a_pass_that_rests_on_a_file_left_out_of_the_commit_proves_nothing() {
+    let makes = |text: &str| session([reply([bash(text)]), reply([hand_over()])]);
+    let project = Project::ready()
+        .feature("a", "test -f server.pem")
+        .model([makes("echo key > server.pem; touch x"), makes("git add -f server.pem; git commit -qm 'a test key'")]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).tells("left out of the session's commit: `server.pem`");
+    assert_eq!(project.status("a"), "open");
+    assert_eq!(project.stored("a")["last_verdict"]["verdict"], "not committed");
+
+    project.run(["run"]).exits(0);
+    assert_eq!(project.git(["show", "HEAD:server.pem"]), "key");
+}
+
+#[test]
+fn without_a_final_sweep_a_run_does_not_end_as_done() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+
+    project.run(["run", "--no-final-sweep"]).exits(3).tells("the final sweep was left out");
+}
+
+#[test]
+fn one_endless_line_of_a_check_stays_out_of_the_checklist() {
+    let project = Project::ready().feature("a", "head -c 300000 /dev/zero | tr '\\0' x; test -f a").model([makes("b")]);
+
+    let run = project.run(["run", "--sessions", "1"]);
+    run.exits(3);
+
+    assert!(run.stderr.len() < 5_000, "{}", run.stderr.len());
+    assert!(project.checklist().to_string().len() < 5_000);
+}
+
+#[test]
+fn the_checklist_attack_by_the_memory_tool_is_refused_and_by_shell_undone() {
+    let by_tool = memory(
+        json!({ "command": "str_replace", "path": "/memories/features.json", "old_str": "false", "new_str": "true" }),
+    );
+    let by_shell = bash("sed -i 's/\"passes\": false/\"passes\": true/' .longhaul/memory/features.json; touch a");
+    let project = Project::ready().feature("a", "test -f a").model([session([
+        reply([by_tool]),
+        reply([by_shell]),
+        reply([hand_over()]),
+    ])]);
+
+    project.run(["run", "--sessions", "1"]).tells("features.json").tells("proves nothing");
+
+    let refusal = project.played().results_in(2);
+    assert!(refusal.contains("features.json") && refusal.contains("longhaul"), "{refusal}");
+    assert!(project.played().results_in(3).contains("put back"), "{}", project.played().results_in(3));
+    let of_session = project.memory_git(["log", "--format=%s", "--grep=^Session: 1$"]);
+    assert!(!of_session.contains("prove a"), "{of_session}");
+    assert_eq!(
+        std::fs::read_to_string(project.view().join("features.json")).unwrap().trim(),
+        project.memory_git(["show", "HEAD:features.json"])
+    );
+    // The honest part of that session's work counts as soon as longhaul itself has looked.
+    project.run(["run"]).exits(0);
+    assert_eq!(project.played().requests().len(), 3);
+}
+
+#[test]
+fn a_check_that_the_agent_reports_as_wrong_waits_for_a_person_and_the_run_goes_on() {
+    let reports =
+        session([reply([call("hand_over", json!({ "done": "nothing", "check_problem": "it tests the wrong page" }))])]);
+    let project =
+        Project::ready().feature("odd", "false").feature("fine", "test -f fine").model([reports, makes("fine")]);
+
+    project.run(["run"]).exits(4).tells("it tests the wrong page");
+
+    assert_eq!(project.status("fine"), "proven");
+    assert_ne!(project.status("odd"), "proven");
+}

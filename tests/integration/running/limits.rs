@@ -1,0 +1,134 @@
+//! Budgets, attempts, the breaker: when a run stops with features open.
+
+use super::makes;
+use crate::support::KEY;
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::hand_over;
+use crate::support::reply;
+use crate::support::say;
+use crate::support::session;
+
+#[test]
+fn a_feature_is_blocked_after_its_attempts_and_the_others_go_on() {
+    let fails = || session([reply([bash("date +%N > attempt")]), reply([hand_over()])]);
+    let project = Project::ready().feature("hard", "test -f never").feature("easy", "test -f easy").model([
+        fails(),
+        fails(),
+        fails(),
+        makes("easy"),
+    ]);
+
+    project
+        .run(["run"])
+        .exits(4)
+        .tells("hard is blocked: 3 attempts did not prove it")
+        .tells("longhaul feature reopen hard");
+
+    assert_eq!(["hard", "easy"].map(|id| project.status(id)), ["blocked", "proven"]);
+    project.run(["feature", "reopen", "hard"]).exits(0);
+    assert_eq!(project.status("hard"), "open");
+}
+
+#[test]
+fn a_blocked_feature_that_works_meanwhile_is_proven_before_the_run_gives_up() {
+    let idle = || session([reply([bash("date +%N > attempt")]), reply([hand_over()])]);
+    let both = session([reply([bash("touch easy hard")]), reply([hand_over()])]);
+    let project = Project::ready().feature("hard", "test -f hard").feature("easy", "test -f easy").model([
+        idle(),
+        idle(),
+        idle(),
+        both,
+    ]);
+
+    project.run(["run"]).exits(0).tells("hard is blocked after 3 attempts").tells("hard is proven without a session");
+}
+
+#[test]
+fn sessions_that_change_nothing_trip_the_breaker() {
+    let idle = || session([say("I am done")]);
+    let project = Project::ready().feature("a", "test -f a").model([idle(), idle(), idle(), idle()]);
+
+    let run = project.run(["run", "--set", "run.attempts=9"]);
+
+    run.exits(4).tells("3 sessions in a row");
+}
+
+#[test]
+fn a_budget_in_tokens_ends_the_run_with_the_features_open() {
+    let long = session([reply([bash("true")]), reply([bash("true")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([long]);
+
+    project.run(["run", "--tokens", "1"]).exits(3).tells("tokens");
+
+    assert_eq!(project.played().requests().len(), 1);
+    assert_eq!(project.stored("a")["attempts"], 0);
+}
+
+#[test]
+fn a_budget_in_dollars_binds_once_the_price_is_known() {
+    let long = session([reply([bash("true")]), reply([bash("true")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([long]);
+    let config = project.home().join(".config/longhaul");
+    std::fs::create_dir_all(&config).unwrap();
+    let prices = "[prices.\"claude-opus-5-5\"]\ninput = 5.0\noutput = 25.0\ncache_write = 6.25\ncache_read = 0.5\n";
+    std::fs::write(config.join("config.toml"), prices).unwrap();
+
+    let run = project.run(["run", "--budget", "0.001"]);
+
+    run.exits(3).tells("the budget of 0.001 USD is used up").tells("1 feature open").tells(" USD · nearest limit");
+    assert_eq!(project.played().requests().len(), 1);
+    let cost = project.events(1).iter().find(|event| event["type"] == "replied").unwrap()["cost"].as_f64().unwrap();
+    assert!(cost > 0.001, "{cost}");
+    let progress = project.memory_git(["show", "HEAD:progress.md"]);
+    assert!(progress.contains(" USD, "), "{progress}");
+}
+
+#[test]
+fn a_time_limit_ends_the_run_before_the_next_request() {
+    let slow = session([reply([bash("sleep 0.4")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([slow]);
+
+    project.run(["run", "--time", "0.3s"]).exits(3).tells("the time budget of 0.3s is used up");
+
+    assert!(project.played().requests().len() <= 1);
+}
+
+#[test]
+fn limits_that_would_not_bind_are_refused() {
+    let project = Project::ready().feature("a", "test -f a").model([]);
+
+    project.run(["run", "--sessions", "0"]).exits(2).tells("would allow nothing");
+    project.run(["run", "--budget", "5"]).exits(2).tells("no price is known for the model `claude-opus-5-5`");
+}
+
+#[test]
+fn an_empty_checklist_is_a_usage_error() {
+    Project::ready().model([]).run(["run"]).exits(2).tells("the checklist is empty").tells("longhaul feature add");
+}
+
+#[test]
+fn settings_that_do_not_exist_or_are_not_there_yet_are_refused() {
+    let project = Project::ready().feature("a", "test -f a").model([]);
+
+    project.run(["run", "--set", "budget.usb=3"]).exits(2).tells("usd");
+    project.run(["run", "--set", "sandbox.mode=bubblewrap"]).exits(2).tells("not yet");
+    project.write("longhaul.toml", "[provider]\nbase_url = \"http://evil.example\"\n");
+    project.git(["add", "longhaul.toml"]);
+    project.git(["commit", "-qm", "settings"]);
+    project.run(["run"]).exits(2).tells("set it in your own config.toml");
+}
+
+#[test]
+fn a_script_that_runs_out_and_an_endpoint_that_is_down_are_faults_of_the_provider() {
+    let project = Project::ready().feature("a", "test -f a").model([session([reply([bash("true")])])]);
+    project.run(["run"]).exits(5).tells("script");
+
+    let project = Project::ready()
+        .feature("a", "test -f a")
+        .variable("ANTHROPIC_API_KEY", KEY)
+        .variable("ANTHROPIC_BASE_URL", "http://127.0.0.1:9");
+    let run = project.run(["run", "--set", "provider.outage_budget=0.2s"]);
+    run.exits(5).tells("127.0.0.1:9");
+    assert_eq!(project.stored("a")["attempts"], 0);
+}

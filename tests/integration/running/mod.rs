@@ -1,0 +1,18 @@
+//! `run`: sessions, limits, faults, interrupts, and what each leaves behind.
+
+use crate::support::bash;
+use crate::support::hand_over;
+use crate::support::reply;
+use crate::support::session;
+use serde_json::Value;
+
+mod checks;
+mod initializer;
+mod limits;
+mod repository;
+mod stopping;
+
+/// A session that makes the file `name`, which is what most checks here look for, and hands over.
+fn makes(name: &str) -> Value {
+    session([reply([bash(&format!("touch {name}"))]), reply([hand_over()])])
+}

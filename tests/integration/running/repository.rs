@@ -1,0 +1,156 @@
+//! The user's repository: what a run needs of it, and what it leaves there.
+
+use super::makes;
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::hand_over;
+use crate::support::reply;
+use crate::support::session;
+
+#[test]
+fn a_dirty_tree_is_refused_and_untracked_files_are_not() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+    project.write("notes.txt", "mine\n");
+    project.write("README", "changed\n");
+
+    project.run(["run"]).exits(2).tells("`README`").tells("git stash -u");
+
+    project.git(["checkout", "-q", "README"]);
+    project.run(["run"]).exits(0).tells("notes.txt");
+    assert_eq!(project.git(["status", "--porcelain"]), "?? notes.txt");
+}
+
+#[test]
+fn an_untracked_file_that_the_session_changed_is_part_of_its_work() {
+    let edits = session([reply([bash("echo more >> draft.sh; touch a")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([edits]);
+    project.write("draft.sh", "echo\n");
+    project.write("notes.txt", "mine\n");
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.git(["show", "--name-only", "--format=%s"]), "wip(session 1)\n\na\ndraft.sh");
+    assert_eq!(project.git(["status", "--porcelain"]), "?? notes.txt");
+}
+
+#[test]
+fn a_detached_head_is_refused_with_the_way_out() {
+    let project = Project::ready().feature("a", "test -f a").model([]);
+    project.git(["checkout", "-q", "--detach"]);
+
+    project.run(["run"]).exits(2).tells("detached").tells("git switch -c");
+}
+
+#[test]
+fn git_clean_and_stash_lose_nothing_of_ours() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+    project.run(["run"]).exits(0);
+    let head = project.memory_git(["rev-parse", "HEAD"]);
+
+    project.git(["clean", "-fdqx"]);
+    assert!(!project.view().exists());
+    project.run(["run"]).exits(0);
+    assert!(project.view().join("features.json").exists());
+
+    project.write("x", "x");
+    project.git(["stash", "-q", "-a"]);
+    assert_eq!(project.status("a"), "proven");
+    assert_eq!(project.memory_git(["rev-parse", "HEAD"]), head);
+}
+
+#[test]
+fn a_session_that_rewrites_history_is_told_and_loses_nothing() {
+    let resets = bash("git reset -q --hard HEAD~1; touch a");
+    let project = Project::ready().feature("a", "test -f a");
+    project.write("mine", "work of a person\n");
+    project.git(["add", "mine"]);
+    project.git(["commit", "-qm", "mine"]);
+    let mine = project.git(["rev-parse", "HEAD"]);
+    let project = project.model([session([reply([resets]), reply([hand_over()])])]);
+
+    project.run(["run"]).tells("out of the branch");
+
+    assert!(project.git(["for-each-ref", "refs/longhaul/base", "--format=%(objectname)"]).contains(&mine));
+}
+
+#[test]
+fn changes_inside_a_submodule_end_no_run_and_prove_nothing() {
+    let project = Project::new();
+    let library = project.home().join("library");
+    let library = library.to_str().unwrap();
+    project.git(["init", "-q", library]);
+    project.git(["-C", library, "commit", "-q", "--allow-empty", "-m", "library"]);
+    project.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "lib"]);
+    project.git(["commit", "-qm", "submodule"]);
+    project.run(["init"]).exits(0);
+    let inside = session([reply([bash("touch lib/inside more")]), reply([hand_over()])]);
+    let project = project.feature("a", "test -f lib/inside").model([inside]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).tells("left out of the session's commit: `lib`");
+    assert_eq!(project.status("a"), "open");
+    // It is there, it is told, and it is in nobody's way.
+    project.run(["check", "--all"]).tells("changes inside submodules stay where they are: `lib`");
+}
+
+#[test]
+fn a_variable_of_git_does_not_lead_to_another_repository() {
+    let other = Project::new();
+    let before = other.git(["rev-parse", "HEAD"]);
+    let elsewhere = other.root().join(".git");
+    let project =
+        Project::ready().feature("a", "test -f a").model([makes("a")]).variable("GIT_DIR", elsewhere.to_str().unwrap());
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(other.git(["rev-parse", "HEAD"]), before);
+}
+
+#[test]
+fn files_taken_out_of_the_index_end_no_session_with_an_error() {
+    let command = "touch a; git add .; git commit -qm a; git rm -q --cached README";
+    let project =
+        Project::ready().feature("a", "test -f a").model([session([reply([bash(command)]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+    assert!(project.memory_git(["show", "HEAD:progress.md"]).contains("agent: done: worked on it"));
+}
+
+#[test]
+fn amended_work_is_in_the_progress_entry() {
+    let amend = bash("touch a; git add a; git commit -q --amend -m better");
+    let project = Project::ready().feature("a", "test -f a").model([session([reply([amend]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0);
+
+    let head = project.git(["rev-parse", "--short=7", "HEAD"]);
+    assert!(project.memory_git(["show", "HEAD:progress.md"]).contains(&format!("project commits: {head}")));
+}
+
+#[test]
+fn a_submodule_that_is_told_to_be_ignored_is_looked_at_all_the_same() {
+    let project = Project::new();
+    let library = project.home().join("library");
+    let library = library.to_str().unwrap();
+    project.git(["init", "-q", library]);
+    project.git(["-C", library, "commit", "-q", "--allow-empty", "-m", "library"]);
+    project.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "lib"]);
+    project.git(["commit", "-qm", "submodule"]);
+    project.run(["init"]).exits(0);
+    let hides = bash("git config submodule.lib.ignore all; touch lib/inside more");
+    let project = project.feature("a", "test -f lib/inside").model([session([reply([hides]), reply([hand_over()])])]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).tells("left out of the session's commit: `lib`");
+}
+
+#[test]
+fn a_session_that_leaves_its_branch_is_told_and_its_commits_are_kept() {
+    let strays = bash("git checkout -q --detach && touch a && git add a && git commit -qm stray");
+    let project = Project::ready().feature("a", "test -f b").model([session([reply([strays]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(2).tells("began on `main` and ended on a detached HEAD").tells("git switch -c");
+
+    let stray = project.git(["rev-parse", "HEAD"]);
+    assert!(project.git(["for-each-ref", "refs/longhaul/base", "--format=%(objectname)"]).contains(&stray));
+}

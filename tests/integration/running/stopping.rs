@@ -1,0 +1,104 @@
+//! Interrupts, a second run, and what a session tells of itself.
+
+use super::makes;
+use crate::support::KEY;
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::hand_over;
+use crate::support::reply;
+use crate::support::session;
+use crate::support::signal;
+use serde_json::json;
+
+#[test]
+fn a_second_run_on_the_same_project_ends_at_once_as_busy() {
+    let project = Project::ready().feature("a", "test -f a").model([session([json!({ "silence": "60s" })])]);
+    let mut first = project.start(["run"]);
+    project.played().wait_for_silence();
+
+    project.run(["run"]).exits(6).tells("another longhaul");
+    project.run(["check", "--all"]).exits(6);
+    project.run(["status"]).exits(0);
+
+    signal(&first, "INT");
+    assert_eq!(first.wait().unwrap().code(), Some(130));
+}
+
+#[test]
+fn an_interrupt_ends_the_session_in_order() {
+    let project = Project::ready()
+        .feature("a", "test -f a")
+        .model([session([reply([bash("echo half > half")]), json!({ "silence": "60s" })]), makes("a")]);
+    let child = project.start(["run"]);
+    project.played().wait_for_silence();
+
+    signal(&child, "INT");
+    let output = child.wait_with_output().unwrap();
+
+    assert_eq!(output.status.code(), Some(130));
+    assert_eq!(project.memory_log()[0], "progress: session 1");
+    assert_eq!(project.git(["log", "-1", "--format=%s"]), "wip(session 1)");
+    assert_eq!(project.stored("a")["attempts"], 0);
+    project.run(["run"]).exits(0).hides("was interrupted;");
+}
+
+#[test]
+fn an_interrupt_during_a_command_ends_the_command() {
+    let fifo = "mkfifo ../started; (trap '' TERM; echo > ../started; exec sleep 300)";
+    let project =
+        Project::ready().feature("a", "test -f a").model([session([reply([bash(fifo)]), reply([hand_over()])])]);
+    let child = project.start(["run"]);
+    let fifo = project.root().join("../started");
+    while !fifo.exists() {
+        std::thread::yield_now();
+    }
+    std::fs::read(&fifo).unwrap();
+
+    signal(&child, "INT");
+
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+}
+
+#[test]
+fn the_record_of_a_session_tells_the_whole_conversation() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+    project.run(["run"]).exits(0);
+
+    let events = project.events(1);
+    let of_type = |name: &str| events.iter().filter(|event| event["type"] == name).collect::<Vec<_>>();
+    let last = project.played().requests().pop().unwrap();
+    let replies: Vec<_> = of_type("replied").iter().map(|event| event["message"]["content"].clone()).collect();
+    assert_eq!(replies[0], last["messages"][1]["content"]);
+    let sent = of_type("sent").iter().map(|event| event["content"].to_string()).collect::<String>();
+    let first = last["messages"][0]["content"][0]["text"].as_str().unwrap();
+    assert!(sent.contains(serde_json::Value::from(first).to_string().trim_matches('"')), "{sent}");
+    assert_eq!(of_type("tool_started").len(), of_type("tool_ended").len());
+    assert_eq!(events.last().unwrap()["type"], "session_ended");
+}
+
+#[test]
+fn the_key_reaches_no_child_no_record_and_no_memory() {
+    let env = bash("env; cat /proc/$PPID/environ | tr '\\0' '\\n' | grep -c nothing; touch a");
+    let project =
+        Project::ready().feature("a", "env; test -f a").model([session([reply([env]), reply([hand_over()])])]);
+    project.run(["run"]).exits(0);
+
+    let found = std::process::Command::new("grep").args(["-rlF", KEY]).arg(project.root()).output().unwrap();
+    assert_eq!(String::from_utf8_lossy(&found.stdout), "");
+    assert!(!project.played().results_in(2).contains(KEY));
+}
+
+#[test]
+fn text_from_the_model_cannot_drive_the_terminal() {
+    let project =
+        Project::ready().feature("a", "printf '\\033]0;owned\\007\\033[31m red\\n'; exit 1").model([session([
+            json!({ "text": "\u{1b}[2Jcleared \u{202e}txet", "tools": [bash("printf '\\033[2J'")] }),
+            reply([hand_over()]),
+        ])]);
+
+    let run = project.run(["run", "--sessions", "1"]);
+
+    for unsafe_text in ["\u{1b}", "\u{7}", "\u{202e}"] {
+        run.hides(unsafe_text);
+    }
+}
