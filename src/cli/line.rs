@@ -16,7 +16,7 @@ pub(super) enum Tone {
 }
 
 impl Tone {
-    /// Returns the parameters of the terminal's «select graphic rendition».
+    /// Returns the parameters of the terminal's `select graphic rendition`.
     fn code(self) -> &'static str {
         match self {
             Self::Plain => "",

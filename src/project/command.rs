@@ -65,7 +65,7 @@ impl Project {
                 .hint("install git and see that it is on PATH")
                 .into()),
             exit => {
-                // Some reasons, such as «nothing to commit», are told as data.
+                // Some reasons, such as `nothing to commit`, are told as data.
                 let said = [finished.errors.text(), finished.output.last_lines(5)];
                 let said =
                     said.iter().map(|text| text.trim()).find(|text| !text.is_empty()).unwrap_or("it said nothing");
