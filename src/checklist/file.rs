@@ -7,6 +7,7 @@ use crate::checklist::feature::kind;
 use crate::checklist::json;
 use crate::checklist::json::ParseProblem;
 use crate::checklist::json::Step;
+use crate::failure::Failure;
 use anyhow::Result;
 use anyhow::anyhow;
 use serde_json::Map;
@@ -71,15 +72,20 @@ impl Checklist {
         self.root["features"].get(index)
     }
 
-    /// Returns the feature with this id, or an error that suggests one.
+    /// Returns the feature with this id.
+    ///
+    /// # Errors
+    /// A usage failure that suggests one.
     pub fn find(&self, id: &str) -> Result<&Feature> {
         self.get(id).ok_or_else(|| {
             let likeness = |feature: &&Feature| strsim::jaro_winkler(&feature.id, id);
             let closest = self.features.iter().max_by(|a, b| likeness(a).total_cmp(&likeness(b)));
-            match closest.filter(|feature| likeness(feature) > 0.75) {
-                Some(feature) => anyhow!("no feature `{id}`; did you mean `{}`?", feature.id),
-                None => anyhow!("no feature `{id}`; `longhaul feature list` shows them all"),
-            }
+            let failure = Failure::usage(format!("there is no feature `{id}`"));
+            let hint = match closest.filter(|feature| likeness(feature) > 0.75) {
+                Some(feature) => format!("did you mean `{}`?", feature.id),
+                None => "`longhaul feature list` shows them all".to_owned(),
+            };
+            failure.hint(hint).into()
         })
     }
 
@@ -310,9 +316,13 @@ mod tests {
     #[test]
     fn an_unknown_id_comes_with_a_suggestion() {
         let checklist = Checklist::parse(&list("{\"id\": \"login\", \"title\": \"A\"}")).unwrap();
-        let error = |id| checklist.find(id).unwrap_err().to_string();
-        assert_eq!(error("logn"), "no feature `logn`; did you mean `login`?");
-        assert_eq!(error("xyz"), "no feature `xyz`; `longhaul feature list` shows them all");
+        let told = |id| {
+            let failure = checklist.find(id).unwrap_err().downcast::<Failure>().unwrap();
+            (failure.message, failure.hint.unwrap())
+        };
+        let (message, hint) = told("logn");
+        assert_eq!((message.as_str(), hint.as_str()), ("there is no feature `logn`", "did you mean `login`?"));
+        assert_eq!(told("xyz").1, "`longhaul feature list` shows them all");
     }
 
     #[test]

@@ -58,6 +58,8 @@ impl Context {
         }
         let directory = &self.environment.directory;
         let mut workspace = Workspace::open(directory, access, &settings, self.clock, &*self.output, &interrupt)?;
+        let output = Arc::clone(&self.output);
+        workspace.memory.on_notice(move |text| output.warn(text));
         work(&mut workspace)
     }
 

@@ -30,7 +30,7 @@ pub fn accept(ws: &mut Workspace, ids: &[String], reason: &str) -> Result<Vec<Ac
     let checklist = ws.checklist()?;
     let mut done = Vec::new();
     for id in ids {
-        verify::find(&checklist, id)?;
+        checklist.find(id)?;
     }
     for id in ids {
         done.push(accept_one(ws, id, reason)?);
@@ -66,7 +66,7 @@ fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
     let head = ws.head()?;
     let at = ws.clock.now().to_string();
     let place = Place { commit: &head.commit, tree: &head.tree, at: &at };
-    let verdict = look(ws, verify::find(&checklist, id)?)?;
+    let verdict = look(ws, checklist.find(id)?)?;
     checklist.accept(id, reason, place, verdict.as_ref())?;
     let origin = ws.origin(None, Some(id));
     ws.save(&checklist, &format!("checklist: accept {id}"), vec![], &origin)?;
@@ -75,7 +75,7 @@ fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
 
 /// Says how the files that decide the check differ from what was approved, if they do.
 fn check_difference(ws: &Workspace, checklist: &Checklist, id: &str) -> Result<Option<String>> {
-    let Some(check) = &verify::find(checklist, id)?.check else { return Ok(None) };
+    let Some(check) = &checklist.find(id)?.check else { return Ok(None) };
     ws.gate(&Occasion::outside(ws))?.difference(check, &|id| ws.pinned(id))
 }
 

@@ -167,7 +167,8 @@ fn grouped(number: u64) -> String {
 impl Meter for Budget {
     fn exhausted(&mut self) -> Option<String> {
         let turns = self.limits.turns_per_session.filter(|turns| self.turns >= *turns);
-        self.run_exhausted().or(turns.map(|turns| format!("the session's {turns} turns are used up")))
+        self.run_exhausted()
+            .or(turns.map(|turns| format!("the limit of {} a session is reached", counted(turns as usize, "turn"))))
     }
 
     fn turn(&mut self) {
@@ -224,7 +225,7 @@ mod tests {
 
         budget.begin_session();
         budget.turn();
-        assert_eq!(budget.exhausted().unwrap(), "the session's 1 turns are used up");
+        assert_eq!(budget.exhausted().unwrap(), "the limit of 1 turn a session is reached");
         assert_eq!(budget.run_exhausted(), None);
         budget.begin_session();
         assert_eq!(budget.exhausted(), None);

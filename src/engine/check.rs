@@ -42,7 +42,7 @@ pub fn check(ws: &mut Workspace, which: &Which) -> Result<Vec<Outcome>> {
 fn ids(checklist: &Checklist, which: &Which) -> Result<Vec<String>> {
     if let Which::These(ids) = which {
         for id in ids {
-            verify::find(checklist, id)?;
+            checklist.find(id)?;
         }
         return Ok(ids.clone());
     }

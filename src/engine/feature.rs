@@ -43,7 +43,7 @@ pub fn add(ws: &mut Workspace, json: &Value) -> Result<Vec<Added>> {
 }
 
 fn added(checklist: &Checklist, id: String, tree: &str) -> Result<Added> {
-    let check = verify::find(checklist, &id)?.check.as_ref();
+    let check = checklist.find(&id)?.check.as_ref();
     let pins = check.into_iter().flat_map(|check| &check.pins);
     let closure = pins.map(|(path, pin)| (path.clone(), pin.is_some())).collect();
     Ok(Added { state: checklist.state(&id, tree), id, closure })
@@ -67,7 +67,7 @@ pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[S
     let scripts = ws.check_files()?;
     let mut changes: Vec<Change> = Vec::new();
     for id in ids {
-        let Some(check) = verify::find(checklist, id)?.check.clone() else { continue };
+        let Some(check) = checklist.find(id)?.check.clone() else { continue };
         let closure = gate::closure(&ws.project, &check, &scripts)?;
         for file in &closure {
             let Some(id) = &file.id else { continue };
@@ -95,7 +95,7 @@ fn baselines_if_clean(ws: &mut Workspace) -> Result<()> {
 /// Removes a feature; refuses while another one depends on it.
 pub fn remove(ws: &mut Workspace, id: &str) -> Result<()> {
     let mut checklist = ws.checklist()?;
-    verify::find(&checklist, id)?;
+    checklist.find(id)?;
     checklist.remove(id).map_err(|problem| Failure::usage(problem.to_string()))?;
     let origin = ws.origin(None, Some(id));
     ws.save(&checklist, &format!("checklist: remove {id}"), vec![], &origin)
@@ -104,7 +104,7 @@ pub fn remove(ws: &mut Workspace, id: &str) -> Result<()> {
 /// Clears the block and the attempts of a feature, so that it is tried again.
 pub fn reopen(ws: &mut Workspace, id: &str) -> Result<()> {
     let mut checklist = ws.checklist()?;
-    verify::find(&checklist, id)?;
+    checklist.find(id)?;
     checklist.reopen(id)?;
     let origin = ws.origin(None, Some(id));
     ws.save(&checklist, &format!("checklist: reopen {id}"), vec![], &origin)

@@ -72,7 +72,7 @@ fn begin(
     let head = ws.head()?;
     let untracked = ws.project.untracked_marks()?;
     session::write_untracked(folder, &untracked)?;
-    let title = id.map(|id| ws.checklist().and_then(|list| Ok(verify::find(&list, id)?.title.clone()))).transpose()?;
+    let title = id.map(|id| ws.checklist().and_then(|list| Ok(list.find(id)?.title.clone()))).transpose()?;
     ws.tell(&Event::SessionStarted {
         session: number,
         kind: if id.is_some() { "work" } else { "initializer" }.to_owned(),
@@ -135,7 +135,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         deadline: budget.time_left().map(|left| Instant::now() + left),
     };
     let checklist = ws.checklist()?;
-    let feature = session.feature.as_deref().map(|id| verify::find(&checklist, id)).transpose()?;
+    let feature = session.feature.as_deref().map(|id| checklist.find(id)).transpose()?;
     let files = ws.check_files()?;
     let (environment, head_tree) = (ws.inner_environment(), ws.tree()?);
     let place = Workplace {

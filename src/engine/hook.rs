@@ -5,6 +5,7 @@
 
 use crate::checklist;
 use crate::driver::Ending;
+use crate::engine::counted;
 use crate::engine::session::Session;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
@@ -171,7 +172,7 @@ fn wait_for_person(ws: &mut Workspace, session: &Session, id: &str, problem: &st
 
 fn block_if_tried_enough(ws: &mut Workspace, session: &Session, id: &str) -> Result<()> {
     let mut checklist = ws.checklist()?;
-    let feature = verify::find(&checklist, id)?;
+    let feature = checklist.find(id)?;
     let attempts = feature.attempts;
     if feature.passes || feature.blocked.is_some() || attempts < ws.settings.attempts {
         return Ok(());
@@ -230,7 +231,8 @@ fn initializer_fact(ws: &mut Workspace) -> Result<String> {
     let checklist = ws.checklist()?;
     let with_check = checklist.features().iter().filter(|feature| feature.check.is_some()).count();
     let script = ws.init_script()?.map_or_else(|| "no init script".to_owned(), |path| format!("init script {path}"));
-    Ok(format!("initializer: {} features, {with_check} with a check, {script}", checklist.features().len()))
+    let features = counted(checklist.features().len(), "feature");
+    Ok(format!("initializer: {features}, {with_check} with a check, {script}"))
 }
 
 /// Joins what the agent said when it handed over; claims, and shown as such.

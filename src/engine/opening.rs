@@ -5,7 +5,6 @@ use crate::checklist::Feature;
 use crate::checklist::newest_progress;
 use crate::engine::pick;
 use crate::engine::session::Session;
-use crate::engine::verify;
 use crate::engine::workspace::Workspace;
 use crate::gate::Check;
 use crate::memory::INIT;
@@ -39,7 +38,7 @@ pub fn work(
 ) -> Result<String> {
     let checklist = ws.checklist()?;
     let head = ws.head()?;
-    let feature = verify::find(&checklist, id)?;
+    let feature = checklist.find(id)?;
     let (counts, next) = (counts(&checklist, &head.tree), next(&checklist, &head.tree));
     let scripts = scripts(ws, feature)?;
     prompts::Session {

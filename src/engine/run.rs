@@ -29,10 +29,9 @@ enum Stop {
     For(Failure),
 }
 
-impl Stop {
-    fn because(kind: Kind, message: impl Into<String>, hint: &str) -> Self {
-        let failure = Failure::new(kind, message);
-        Self::For(if hint.is_empty() { failure } else { failure.hint(hint) })
+impl From<Failure> for Stop {
+    fn from(failure: Failure) -> Self {
+        Self::For(failure)
     }
 }
 
@@ -154,7 +153,7 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
     if !ws.settings.final_sweep {
         let text = "every required feature was proven or accepted; the final sweep was left out";
         let hint = "run without `--no-final-sweep` to look at all of them at the final commit";
-        return Ok(Some(Stop::because(Kind::Limit, text, hint)));
+        return Ok(Some(Failure::new(Kind::Limit, text).hint(hint).into()));
     }
     if verify::due(checklist, tree).is_empty() {
         return Ok(Some(Stop::Done(done_line(checklist, tree))));
@@ -167,7 +166,8 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
     // Else the same sweep would be due again, for ever.
     if swept.passed.is_empty() && swept.regressed.is_empty() && !ws.interrupt.requested() {
         let text = format!("could not look once more at {}: files are in no commit", swept.left.join(", "));
-        return Ok(Some(Stop::because(Kind::Stuck, text, "`git status` shows them; was it a check that made them?")));
+        let hint = "`git status` shows them; was it a check that made them?";
+        return Ok(Some(Failure::new(Kind::Stuck, text).hint(hint).into()));
     }
     Ok(None)
 }
@@ -191,7 +191,7 @@ fn done_line(checklist: &Checklist, tree: &str) -> String {
 
 fn stuck(checklist: &Checklist, tree: &str) -> Stop {
     let reasons = pick::reasons(checklist, tree);
-    Stop::because(Kind::Stuck, format!("nothing can be worked on:\n  {}", reasons.join("\n  ")), "")
+    Failure::new(Kind::Stuck, format!("nothing can be worked on:\n  {}", reasons.join("\n  "))).into()
 }
 
 /// Holds an initializer session, or says why it cannot be.
@@ -211,11 +211,8 @@ fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Re
     if !missing.is_empty() {
         ws.warn(format!("the initializer is not finished: {}", missing.join("; ")));
     } else if ws.settings.review {
-        return Ok(Some(Stop::because(
-            Kind::Stuck,
-            "the checklist is ready for review",
-            "look at it with `longhaul feature list`, then `longhaul run`",
-        )));
+        let hint = "look at it with `longhaul feature list`, then `longhaul run`";
+        return Ok(Some(Failure::new(Kind::Stuck, "the checklist is ready for review").hint(hint).into()));
     }
     Ok(None)
 }
@@ -237,7 +234,7 @@ fn limit(ws: &mut Workspace, budget: &Budget) -> Result<Option<Stop>> {
     let checklist = ws.checklist()?;
     let open = checklist.features().iter().filter(|feature| feature.required && !feature.is_done()).count();
     let reached = format!("{limit}, {} open", counted(open, "feature"));
-    Ok(Some(Stop::because(Kind::Limit, reached, "run `longhaul run` again to go on")))
+    Ok(Some(Failure::new(Kind::Limit, reached).into()))
 }
 
 /// Makes the client of the model service, or says which variable holds the key.
@@ -266,21 +263,16 @@ fn stop_for(ending: &Ending, so_far: &SoFar, ws: &Workspace) -> Result<Option<St
         }
         Ending::Vanished => {
             let root = ws.project.root().display();
-            return Ok(Some(Stop::because(
-                Kind::Failed,
-                format!("the project folder `{root}` is gone"),
-                "bring it back, then run again",
-            )));
+            let gone = Failure::new(Kind::Failed, format!("the project folder `{root}` is gone"));
+            return Ok(Some(gone.hint("bring it back, then run again").into()));
         }
         _ => {}
     }
     let idle = so_far.idle;
     Ok((idle >= ws.settings.breaker).then(|| {
-        Stop::because(
-            Kind::Stuck,
-            format!("{idle} sessions in a row proved nothing and changed nothing"),
-            "see `longhaul log`, then change the feature or its check",
-        )
+        Failure::new(Kind::Stuck, format!("{idle} sessions in a row proved nothing and changed nothing"))
+            .hint("see `longhaul log`, then change the feature or its check")
+            .into()
     }))
 }
 

@@ -4,9 +4,9 @@ use crate::checklist::Feature;
 use crate::checklist::State;
 use crate::engine::pick;
 use crate::engine::run;
-use crate::engine::verify;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
+use crate::gate;
 use crate::memory::SPEC;
 use crate::transcript;
 use anyhow::Result;
@@ -92,7 +92,7 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
         cost,
         has_spec: ws.memory.read(SPEC)?.is_some(),
         sandbox: crate::sandbox::Level::Plain.to_string(),
-        checkout: "in-place".to_owned(),
+        checkout: gate::IN_PLACE.to_owned(),
     })
 }
 
@@ -140,7 +140,7 @@ fn tokens_of(usage: &Value) -> u64 {
 /// Returns a feature as the checklist keeps it, and its derived state.
 pub fn feature(ws: &Workspace, id: &str) -> Result<(Value, String)> {
     let (checklist, _) = ws.committed_checklist()?;
-    verify::find(&checklist, id)?;
+    checklist.find(id)?;
     let tree = ws.tree()?;
     Ok((checklist.json(id).cloned().unwrap_or_default(), checklist.state(id, &tree).to_string()))
 }

@@ -41,7 +41,7 @@ pub struct Outcome {
 /// A usage failure when there is no such feature, or it has no check.
 pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: &Occasion) -> Result<Outcome> {
     let mut checklist = ws.checklist()?;
-    let feature = find(&checklist, id)?.clone();
+    let feature = checklist.find(id)?.clone();
     let verdict = judge(ws, &feature, at)?;
     tell(ws, &verdict, if feature.is_done() { Seen::Again } else { Seen::ForProof });
     // A feature that is not done keeps the reason, for the session that comes next.
@@ -62,7 +62,7 @@ pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: &Occasion) -> 
 /// Runs the check of a feature and commits only a proof: work done elsewhere may have made it pass.
 pub fn prove_if_green(ws: &mut Workspace, id: &str, at: &Occasion) -> Result<bool> {
     let mut checklist = ws.checklist()?;
-    let verdict = judge(ws, find(&checklist, id)?, at)?;
+    let verdict = judge(ws, checklist.find(id)?, at)?;
     if !verdict.proves() {
         // That it fails before the work is what one expects; its output would only be noise.
         ws.notice(format!("check {id}: {} before the session", verdict.finding()));
@@ -173,19 +173,6 @@ fn said(verdict: &Verdict) -> String {
     [detail, &tail, &way_out].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
-/// Finds a feature, or says which there are.
-pub fn find<'c>(checklist: &'c Checklist, id: &str) -> Result<&'c Feature> {
-    checklist.get(id).ok_or_else(|| {
-        let known: Vec<&str> = checklist.features().iter().map(|feature| feature.id.as_str()).collect();
-        let near = known.iter().max_by(|a, b| strsim::jaro(a, id).total_cmp(&strsim::jaro(b, id)));
-        let failure = Failure::usage(format!("there is no feature `{id}`"));
-        match near.filter(|near| strsim::jaro(near, id) > 0.7) {
-            Some(near) => failure.hint(format!("did you mean `{near}`?")).into(),
-            None => failure.hint("see `longhaul feature list`").into(),
-        }
-    })
-}
-
 /// Gives every check that has none its baseline: the record that it does not pass yet, or that it already does.
 pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
     let checklist = ws.checklist()?;
@@ -201,7 +188,7 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
     ws.notice(format!("running {} once, to record what passes before any work", counted(ids.len(), "new check")));
     let mut checklist = checklist;
     for id in &ids {
-        let verdict = judge(ws, find(&checklist, id)?, at)?;
+        let verdict = judge(ws, checklist.find(id)?, at)?;
         tell(ws, &verdict, Seen::Before);
         if says_nothing(&verdict) {
             break;

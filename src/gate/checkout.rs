@@ -6,7 +6,7 @@ use crate::project::listed;
 use anyhow::Result;
 
 /// How the tree was got; kept in the evidence.
-pub(in crate::gate) const IN_PLACE: &str = "in-place";
+pub const IN_PLACE: &str = "in-place";
 
 /// Returns the commit that the working tree shows, or in words why it shows none.
 pub(in crate::gate) fn committed(project: &Project, left_out: &[String]) -> Result<Result<Head, String>> {

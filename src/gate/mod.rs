@@ -16,6 +16,7 @@ mod words;
 pub use check::Check;
 pub use check::Kind;
 pub use check::Problem;
+pub use checkout::IN_PLACE;
 pub use closure::Pinned;
 pub use closure::closure;
 pub use sweep::Candidate;
