@@ -6,7 +6,7 @@
 //! ground; `tests/architecture.rs` fails on any other:
 //!
 //! ```text
-//! main ─► cli ─► config
+//! main ─► cli ─► config              (cli starts what the engine does, and shows what any part below holds)
 //!          └► engine ─► prompts · driver ─► provider, tools · gate · checklist · memory · project · transcript
 //!                       tools ─► memory, checklist (read), gate (run)   gate ─► project, sandbox   checklist ─► gate::{Check, Verdict}
 //!          ground, knows nobody above: message · event · failure · process · sandbox · clock

@@ -2,6 +2,8 @@
 
 use crate::checklist::feature::Baseline;
 use crate::checklist::feature::Feature;
+use crate::checklist::feature::State;
+use crate::checklist::file::Checklist;
 
 impl Feature {
     /// Returns the recorded non-pass on which a proof can stand.
@@ -45,6 +47,20 @@ impl Feature {
     /// Tells whether an accepted feature was looked at on this tree.
     pub fn was_green_on(&self, tree: &str) -> bool {
         [&self.checked, &self.evidence, &self.accepted].into_iter().flatten().any(|record| record["tree"] == tree)
+    }
+}
+
+impl Checklist {
+    /// Returns the features that are not done, in the order they are worked on: regressed first, then by priority, then
+    /// by the order of the file.
+    pub fn in_turn(&self, tree: &str) -> Vec<&Feature> {
+        let state = |feature: &Feature| self.state(&feature.id, tree);
+        let mut features: Vec<&Feature> = self.features().iter().filter(|feature| !state(feature).is_done()).collect();
+        features.sort_by(|a, b| {
+            let regressed = |feature: &Feature| state(feature) == State::Regressed;
+            regressed(b).cmp(&regressed(a)).then(a.priority.total_cmp(&b.priority))
+        });
+        features
     }
 }
 

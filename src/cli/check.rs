@@ -34,7 +34,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     }
     for outcome in &outcomes {
         let (finding, state) = (outcome.verdict.finding(), outcome.state);
-        context.output.data(&format!("{}: check {finding}, feature {state}", outcome.id));
+        let check = if finding.as_str().starts_with("check") { "" } else { "check " };
+        context.output.data(&format!("{}: {check}{finding}, feature {state}", outcome.id));
     }
     let failed = outcomes.iter().filter(|outcome| !outcome.verdict.finding().is_green()).count();
     match failed {

@@ -38,7 +38,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let output: &Output = &context.output;
     let (mut workspace, done) = engine::init::init(directory, &sources, &settings, context.clock, output, &interrupt)?;
     lines(&done).iter().for_each(|line| output.data(line));
-    if args.spec.is_none() || !engine::run::needs_initializer(&mut workspace)? {
+    let checklist = workspace.checklist()?;
+    if args.spec.is_none() || !engine::run::needs_initializer(&workspace, &checklist)? {
         output.data(next(&done));
         return Ok(Code::Done);
     }

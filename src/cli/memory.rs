@@ -45,12 +45,27 @@ pub(super) enum Command {
         lines: Option<Vec<i64>>,
     },
     /// Make a file
-    Create { path: String, text: String },
+    Create {
+        path: String,
+        #[arg(allow_hyphen_values = true)]
+        text: String,
+    },
     /// Replace a text that occurs once in a file
     #[command(name = "str_replace")]
-    StrReplace { path: String, old: String, new: String },
+    StrReplace {
+        path: String,
+        #[arg(allow_hyphen_values = true)]
+        old: String,
+        #[arg(allow_hyphen_values = true)]
+        new: String,
+    },
     /// Insert a text after a line of a file; 0 is before the first
-    Insert { path: String, line: u64, text: String },
+    Insert {
+        path: String,
+        line: u64,
+        #[arg(allow_hyphen_values = true)]
+        text: String,
+    },
     /// Delete a file or a folder
     Delete { path: String },
     /// Rename or move a file or a folder

@@ -1,5 +1,6 @@
 //! One session, from what is laid out before the first turn to the end of its hook.
 
+use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::clock::duration;
 use crate::driver;
@@ -221,8 +222,7 @@ fn freeze_drafts(ws: &mut Workspace, number: u32) -> Result<()> {
 }
 
 /// Says what an initializer still has to leave behind.
-pub fn missing_after_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
-    let checklist = ws.checklist()?;
+pub fn missing_after_initializer(ws: &Workspace, checklist: &Checklist) -> Result<Vec<String>> {
     let settled = prompts::needs_no_init(&ws.text(INIT)?);
-    Ok(tools::missing(&checklist, ws.project.root(), ws.init_script()?.as_deref(), settled))
+    Ok(tools::missing(checklist, ws.project.root(), ws.init_script()?.as_deref(), settled))
 }

@@ -11,6 +11,7 @@ use crate::engine::counted;
 use crate::engine::feature;
 use crate::engine::lock::RunLock;
 use crate::engine::settings::Settings;
+use crate::engine::workspace;
 use crate::engine::workspace::Workspace;
 use crate::event::Sink;
 use crate::failure::Failure;
@@ -91,6 +92,7 @@ pub fn init<'a>(
     let mut memory = if Store::exists(&place) {
         Store::open(&place, Policy::Project, settings.caps, clock)?
     } else {
+        workspace::require_no_sessions(&place)?;
         Store::create(&place, Policy::Project, settings.caps, clock)?
     };
     memory.watch()?;

@@ -18,8 +18,10 @@ pub struct RunLock {
 impl RunLock {
     /// Takes the lock, or fails at once as busy.
     pub fn take(path: &Path) -> Result<Self> {
-        let context = || format!("could not open the lock `{}`", path.display());
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).with_context(context)?;
+        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(|error| {
+            Failure::new(Kind::Failed, format!("could not open the lock `{}`: {error}", path.display()))
+                .hint("longhaul has to write there: check owner, permissions and free space")
+        })?;
         match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
             Ok(()) => Ok(Self { _file: file }),
             Err(Errno::WOULDBLOCK) => Err(Failure::new(Kind::Busy, "another longhaul is working on this project")

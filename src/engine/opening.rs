@@ -162,8 +162,7 @@ fn counts(checklist: &Checklist, tree: &str) -> Vec<Count> {
 
 fn next(checklist: &Checklist, tree: &str) -> Vec<String> {
     let first = pick::pick(checklist, tree).map(|feature| feature.id.clone());
-    let open = |feature: &&Feature| !checklist.state(&feature.id, tree).is_done();
-    let mut open: Vec<&Feature> = checklist.features().iter().filter(open).collect();
+    let mut open = checklist.in_turn(tree);
     open.sort_by_key(|feature| Some(&feature.id) != first.as_ref());
     open.into_iter().take(NEXT).map(|feature| line(checklist, feature, tree)).collect()
 }

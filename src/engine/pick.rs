@@ -4,16 +4,12 @@ use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
 
-/// Picks the next required feature: regressed first, then by priority, then by the order of the file.
+/// Picks the next required feature whose turn it is and that can be worked on.
 pub fn pick<'a>(checklist: &'a Checklist, tree: &str) -> Option<&'a Feature> {
     let workable = |feature: &&Feature| {
         feature.required && matches!(checklist.state(&feature.id, tree), State::Open | State::Regressed)
     };
-    let regressed = |feature: &Feature| checklist.state(&feature.id, tree) == State::Regressed;
-    checklist.features().iter().filter(workable).min_by(|a, b| {
-        let order = regressed(b).cmp(&regressed(a));
-        order.then(a.priority.total_cmp(&b.priority))
-    })
+    checklist.in_turn(tree).into_iter().find(workable)
 }
 
 /// Tells whether every required feature is proven or accepted; stale ones are left to the final sweep.

@@ -89,9 +89,8 @@ pub fn interrupted() -> Failure {
 }
 
 /// Tells whether an initializer session is due.
-pub fn needs_initializer(ws: &mut Workspace) -> Result<bool> {
-    let checklist = ws.checklist()?;
-    initializer_due(ws, &checklist, &SoFar::default())
+pub fn needs_initializer(ws: &Workspace, checklist: &Checklist) -> Result<bool> {
+    initializer_due(ws, checklist, &SoFar::default())
 }
 
 /// Holds one initializer session and returns what it still has to leave behind.
@@ -102,12 +101,15 @@ pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
     match initialize(ws, &mut budget, &mut SoFar::default())? {
         Some(Stop::For(failure)) => Err(failure.into()),
         _ if ws.interrupt.requested() => Err(interrupted().into()),
-        _ => hold::missing_after_initializer(ws),
+        _ => {
+            let checklist = ws.checklist()?;
+            hold::missing_after_initializer(ws, &checklist)
+        }
     }
 }
 
 /// Tells whether the checklist has to be written, or finished, by an initializer session first.
-fn initializer_due(ws: &mut Workspace, checklist: &Checklist, so_far: &SoFar) -> Result<bool> {
+fn initializer_due(ws: &Workspace, checklist: &Checklist, so_far: &SoFar) -> Result<bool> {
     let features = checklist.features();
     if features.is_empty() {
         return Ok(ws.memory.read(SPEC)?.is_some());
@@ -118,7 +120,7 @@ fn initializer_due(ws: &mut Workspace, checklist: &Checklist, so_far: &SoFar) ->
     let without_check = |feature: &Feature| feature.required && feature.check.is_none() && !feature.is_done();
     let given = |feature: &Feature| feature.check.as_ref().is_some_and(|check| check.approved_by == "initializer");
     let unfinished = features.iter().any(without_check)
-        || (features.iter().any(given) && !hold::missing_after_initializer(ws)?.is_empty());
+        || (features.iter().any(given) && !hold::missing_after_initializer(ws, checklist)?.is_empty());
     Ok(unfinished && !so_far.initialized)
 }
 
@@ -203,8 +205,9 @@ fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Re
     let before = ws.checklist()?.features().len();
     let held = hold::hold(ws, &client, budget, None)?;
     so_far.initialized = true;
-    let missing = hold::missing_after_initializer(ws)?;
-    so_far.note(missing.is_empty() || ws.checklist()?.features().len() > before, held.tree_changed);
+    let checklist = ws.checklist()?;
+    let missing = hold::missing_after_initializer(ws, &checklist)?;
+    so_far.note(missing.is_empty() || checklist.features().len() > before, held.tree_changed);
     if let Some(stop) = stop_for(&held.ending, so_far, ws)? {
         return Ok(Some(stop));
     }

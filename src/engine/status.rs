@@ -81,7 +81,7 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
             .collect(),
         required: required().count(),
         done: required().filter(|feature| feature.is_done()).count(),
-        next: if run::needs_initializer(ws)? {
+        next: if run::needs_initializer(ws, &checklist)? {
             Some("the initializer".to_owned())
         } else {
             pick::pick(&checklist, &tree).map(|feature| feature.id.clone())
@@ -127,7 +127,8 @@ fn sessions(ws: &Workspace) -> Result<(Vec<Session>, u64, Option<f64>)> {
             ended: text(of_type("session_ended").last(), "reason"),
         });
     }
-    Ok((sessions, tokens, cost))
+    // Where nothing was asked, nothing is known.
+    Ok((sessions, tokens, cost.filter(|_| tokens > 0)))
 }
 
 fn tokens_of(usage: &Value) -> u64 {

@@ -9,6 +9,7 @@ use crate::engine::voice::Voice;
 use crate::event::Event;
 use crate::event::Sink;
 use crate::failure::Failure;
+use crate::failure::Kind;
 use crate::gate::CheckFiles;
 use crate::gate::Gate;
 use crate::memory::Author;
@@ -27,6 +28,7 @@ use crate::project::Project;
 use crate::prompts;
 use crate::sandbox;
 use crate::tools;
+use crate::transcript;
 use anyhow::Context;
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -80,6 +82,7 @@ impl<'a> Workspace<'a> {
         let project = Project::discover(dir, settings.outer.clone())?;
         let place = Place::in_project(project.root(), project.common_dir());
         if !Store::exists(&place) {
+            require_no_sessions(&place)?;
             return Err(Failure::usage(format!("`{}` has no longhaul memory yet", project.root().display()))
                 .hint("run `longhaul init` there first")
                 .into());
@@ -268,6 +271,16 @@ impl<'a> Workspace<'a> {
 fn unreadable(problem: &ParseProblem) -> Failure {
     Failure::usage(format!("the checklist `/memories/{CHECKLIST}` cannot be read: {problem}"))
         .hint("nothing was written over it; see its versions with `longhaul log features.json -p`")
+}
+
+/// Refuses to take a memory that is gone for one that never was.
+pub(in crate::engine) fn require_no_sessions(place: &Place) -> Result<()> {
+    if transcript::sessions(&place.state.join("sessions"))?.is_empty() {
+        return Ok(());
+    }
+    let gone = format!("the memory `{}` is gone, though sessions were held", place.repository.display());
+    let hint = format!("bring it back from a backup; to start over for good, remove `{}`", place.state.display());
+    Err(Failure::new(Kind::Integrity, gone).hint(hint).into())
 }
 
 /// Says for a person what was found in the view.

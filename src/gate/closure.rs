@@ -89,7 +89,10 @@ impl Named {
         let mut bases = vec![cwd.to_owned()];
         bases.extend(entered.filter_map(|pair| words::project_path(&pair[1], cwd, root)));
         for base in &bases {
-            let paths = words.iter().filter_map(|word| words::project_path(word, base, root));
+            // Alone, and in a folder that was entered, such a word is a command or a script's name.
+            let at_root = matches!(base.as_str(), "" | ".");
+            let told = words.iter().filter(|word| at_root || !words::is_command_word(word));
+            let paths = told.filter_map(|word| words::project_path(word, base, root));
             self.project.extend(paths.filter(|path| words::looks_like_test(path)));
         }
     }

@@ -180,7 +180,11 @@ fn judged(finished: Finished, expect: Option<&str>) -> Trial {
     };
     if let (Finding::Passed, Some(expect)) = (finding, expect.filter(|expect| !finished.output.text().contains(expect)))
     {
-        (finding, detail) = (Finding::Failed, format!("exit code 0, but the output does not hold `{expect}`"));
+        let kept = match finished.output.left_out() {
+            0 => "the output".to_owned(),
+            left_out => format!("head and tail of the output, without the {left_out} bytes between them,"),
+        };
+        (finding, detail) = (Finding::Failed, format!("exit code 0, but {kept} does not hold `{expect}`"));
     }
     ended(finished, finding, detail)
 }

@@ -68,6 +68,11 @@ pub(in crate::gate) fn looks_like_test(path: &str) -> bool {
     in_folder || is_folder || ended || begun
 }
 
+/// Tells whether a word names a folder of tests only where something else says that it is a folder.
+pub(in crate::gate) fn is_command_word(word: &str) -> bool {
+    FOLDERS.contains(&word) && word != "tests"
+}
+
 /// Tells whether a path holds a pattern.
 pub(in crate::gate) fn is_pattern(path: &str) -> bool {
     path.contains(['*', '?', '[', '{'])

@@ -25,8 +25,10 @@ pub(super) fn call(checklist: &Checklist, head_tree: &str, input: &Value) -> Res
     let text = match input.text("action")? {
         "list" => list(checklist, input.whole_if_given("page")?.unwrap_or(1), line)?,
         "next" => {
-            let open = checklist.features().iter().filter(|feature| is_open(checklist, feature, head_tree));
-            let lines: Vec<String> = open.take(NEXT).map(line).collect();
+            let lines: Vec<String> = {
+                let open = checklist.in_turn(head_tree).into_iter();
+                open.filter(|feature| is_open(checklist, feature, head_tree)).take(NEXT).map(line).collect()
+            };
             if lines.is_empty() { "no feature is open".to_owned() } else { lines.join("\n") }
         }
         "show" => {

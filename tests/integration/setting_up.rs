@@ -257,6 +257,31 @@ fn what_finds_nothing_says_so() {
 }
 
 #[test]
+fn a_person_names_the_init_script_as_the_readme_says() {
+    let project = Project::ready();
+    project.run(["memory", "delete", "init.md"]).exits(0);
+    project.run(["memory", "create", "init.md", "- script: `init.sh`"]).exits(0);
+    project.write("init.sh", "touch ready\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "init script"]);
+    let check = json!({ "id": "a", "title": "a", "check": { "run": "test -f ready && test -f a", "setup": "init" } });
+    project.run_with(["feature", "add", "-"], &check.to_string()).exits(0);
+
+    assert_eq!(project.stored("a")["baseline"]["verdict"], "failed");
+}
+
+#[test]
+fn a_memory_that_is_gone_is_not_made_anew_in_silence() {
+    let project = Project::ready().feature("a", "test -f a").model([]);
+    project.run(["run"]).exits(5);
+    fs::remove_dir_all(project.state().join("memory.git")).unwrap();
+
+    for command in ["status", "run", "init"] {
+        project.run([command]).exits(7).tells("is gone, though sessions were held");
+    }
+}
+
+#[test]
 fn an_empty_specification_is_refused() {
     let project = Project::new();
     project.write("../SPEC.md", " \n");

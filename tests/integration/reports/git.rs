@@ -30,19 +30,22 @@ fn e09_the_first_write_into_an_empty_store_is_committed() {
 /// E12: memory commits carried the operator's identity.
 #[test]
 fn e12_commits_of_memory_are_never_in_the_users_name() {
-    let project = Project::ready()
-        .feature("f", "test -f f")
-        .model([session([reply([note("/memories/notes/n.md", "hello\n"), bash("touch f")]), reply([hand_over()])])]);
-    project.git(["config", "user.name", "Operator"]);
-    project.git(["config", "user.email", "operator@example.org"]);
-    project.run(["run"]).exits(0);
+    for name in [Some("Operator"), Some(""), None] {
+        let works = session([reply([note("/memories/notes/n.md", "hello\n"), bash("touch f")]), reply([hand_over()])]);
+        let project = Project::ready().feature("f", "test -f f").model([works]);
+        if let Some(name) = name {
+            project.git(["config", "user.name", name]);
+            project.git(["config", "user.email", "operator@example.org"]);
+        }
+        project.run(["run"]).exits(0);
 
-    let people = project.memory_git(["log", "--format=%an %cn %ae %ce"]);
+        let people = project.memory_git(["log", "--format=%an %cn %ae %ce"]);
 
-    assert!(!people.contains("Operator") && !people.contains("Ada") && !people.contains("example.org"), "{people}");
-    let authors: std::collections::BTreeSet<String> =
-        project.memory_git(["log", "--format=%an"]).lines().map(str::to_owned).collect();
-    assert_eq!(authors.into_iter().collect::<Vec<_>>(), ["agent", "longhaul"]);
+        assert!(!people.contains("Operator") && !people.contains("Ada") && !people.contains("example.org"), "{people}");
+        let authors: std::collections::BTreeSet<String> =
+            project.memory_git(["log", "--format=%an"]).lines().map(str::to_owned).collect();
+        assert_eq!(authors.into_iter().collect::<Vec<_>>(), ["agent", "longhaul"]);
+    }
 }
 
 /// E15: the tool wrote a default identity into the repository's config.

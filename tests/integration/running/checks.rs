@@ -125,6 +125,30 @@ fn a_changed_test_file_is_refused_until_a_person_accepts_it() {
 }
 
 #[test]
+fn a_word_of_the_shell_is_no_folder_of_tests() {
+    let makes = "mkdir -p web/test; echo unit > web/test/unit.js; echo page > web/dist.html";
+    let project = Project::ready()
+        .feature("page", "cd web && test -f dist.html")
+        .model([session([reply([bash(makes)]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.stored("page")["check"]["pins"], json!({}));
+}
+
+#[test]
+fn a_check_run_by_hand_takes_nothing_from_a_persons_word() {
+    let project = Project::ready().feature("w", "false").model([]);
+    project.run(["accept", "w", "--reason", "I looked"]).exits(0);
+
+    project.run(["check", "--all"]).exits(8).prints("w: check failed, feature accepted");
+
+    assert_eq!(project.status("w"), "accepted");
+    assert_eq!(project.stored("w")["accepted"]["reason"], "I looked");
+    project.run(["run"]).exits(0);
+}
+
+#[test]
 fn a_check_for_a_person_waits_and_costs_no_session() {
     let project = Project::ready().model([]);
     let manual = json!({ "id": "looks", "title": "looks good", "check": { "run": "", "kind": "manual" } });
