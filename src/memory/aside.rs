@@ -26,7 +26,9 @@ pub(super) fn keep(view: &View<'_>, path: &str, keep_in: &Path) -> Result<PathBu
     let keep = || {
         fs::DirBuilder::new().recursive(true).mode(0o700).create(keep_in)?;
         let (folder, name) = view.folder_of(path)?;
-        keep_name(&folder, name, path, keep_in)
+        let kept = keep_name(&folder, name, path, keep_in)?;
+        // A folder exists only while it holds a file.
+        view.prune(path).map(|()| kept)
     };
     keep().with_context(|| format!("could not keep what was found at `{path}` in `{}`", keep_in.display()))
 }

@@ -143,7 +143,7 @@ impl<'p> View<'p> {
     }
 
     /// Removes the folders above a path, innermost first, as long as they hold nothing.
-    fn prune(&self, path: &str) -> io::Result<()> {
+    pub(super) fn prune(&self, path: &str) -> io::Result<()> {
         let parents: Vec<&str> = path::parents(path).collect();
         for parent in parents.iter().rev() {
             let (folder, name) = self.folder_of(parent)?;

@@ -180,6 +180,17 @@ fn a_branch_of_memory_that_is_gone_before_a_run_is_not_taken_for_an_empty_memory
 }
 
 #[test]
+fn a_folder_that_held_only_what_was_taken_away_is_taken_away_too() {
+    let project = Project::ready().feature("f", "test -f f");
+    std::fs::create_dir(project.view().join("checks")).unwrap();
+    std::fs::write(project.view().join("checks/planted"), "exit 0").unwrap();
+
+    project.run(["check", "f"]).exits(8).tells("checks/planted");
+
+    assert!(!project.view().join("checks").exists());
+}
+
+#[test]
 fn files_in_a_repository_of_their_own_prove_nothing() {
     let nest = "root=$PWD; mkdir sub; cd sub; git init -q; echo good > app";
     for more in ["", "; git add -A; git commit -qm sub", "; git add -A; git commit -qm sub; cd ..; git add -A"] {
