@@ -217,7 +217,8 @@ fn before_a_session_knows_what_was_there_it_takes_no_file_of_the_users() {
 #[test]
 fn during_a_command_what_it_wrote_is_kept_and_what_still_runs_is_ended() {
     let server = "(echo \"$BASHPID\" > ../server; while :; do echo x >> README; sleep 0.05; done) &";
-    let stuck = format!("echo $$ > ../shell; echo part > part; {server} {STOP}");
+    let runs = "until tail -n 1 README | grep -qx x; do :; done";
+    let stuck = format!("echo $$ > ../shell; echo part > part; {server} {runs}; {STOP}");
     let project = Project::ready().feature("a", "test -f a").model([session([reply([bash(&stuck)])]), makes("a")]);
     kill_at_the_pipe(&project, ["run"]);
     let processes = ["../shell", "../server"].map(|path| project.read(path));
