@@ -8,9 +8,11 @@ use crate::event::Event;
 use crate::event::Sink;
 use crate::failure::Failure;
 use crate::memory::Filter;
+use crate::project::Marks;
 use crate::transcript;
 use crate::transcript::Transcript;
 use anyhow::Result;
+use serde_json::Value;
 
 /// Why a session ended that a kill or a crash cut off.
 const CUT_OFF: &str = "interrupted, longhaul itself was stopped";
@@ -27,9 +29,10 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
         // It had not yet looked what was there, so it has made nothing of it.
         None => ws.project.untracked_marks()?,
     };
-    require_same_branch(ws, number)?;
+    let start = started(ws, number)?;
+    require_same_branch(ws, number, &start, &untracked)?;
     let leftover = hook::save_leftover(ws, number, ", interrupted", &untracked)?;
-    let mut facts = vec![what_it_was(ws, number)?];
+    let mut facts = vec![what_it_was(ws, number, &start)?];
     facts.extend(hook::leftover_fact(&leftover));
     facts.push(format!("ended: {CUT_OFF}"));
     let entry = Entry { facts, words: String::new() };
@@ -39,13 +42,17 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
     Ok(Some(number))
 }
 
-/// Refuses to put what the session left uncommitted on another branch than the one it worked on.
-fn require_same_branch(ws: &Workspace, number: u32) -> Result<()> {
+/// Returns the event that began the session; null when the end came before it.
+fn started(ws: &Workspace, number: u32) -> Result<Value> {
     let events = transcript::read(&ws.sessions(), number)?;
-    let start = events.iter().find(|event| event["type"] == "session_started");
-    let Some(branch) = start.and_then(|event| event["branch"].as_str()) else { return Ok(()) };
+    Ok(events.into_iter().find(|event| event["type"] == "session_started").unwrap_or_default())
+}
+
+/// Refuses to put what the session left uncommitted on another branch than the one it worked on.
+fn require_same_branch(ws: &Workspace, number: u32, start: &Value, untracked: &Marks) -> Result<()> {
+    let Some(branch) = start["branch"].as_str() else { return Ok(()) };
     let now = ws.project.head()?.and_then(|head| head.branch);
-    if now.as_deref() == Some(branch) || ws.project.changes()?.is_empty() {
+    if now.as_deref() == Some(branch) || !ws.project.has_leftover(untracked)? {
         return Ok(());
     }
     let now = now.map_or_else(|| "a detached HEAD".to_owned(), |now| format!("`{now}`"));
@@ -57,11 +64,10 @@ fn require_same_branch(ws: &Workspace, number: u32) -> Result<()> {
 }
 
 /// Says what the session worked on, and what the gate had found of it when the end came.
-fn what_it_was(ws: &Workspace, number: u32) -> Result<String> {
-    let events = transcript::read(&ws.sessions(), number)?;
-    let Some(start) = events.iter().find(|event| event["type"] == "session_started") else {
+fn what_it_was(ws: &Workspace, number: u32, start: &Value) -> Result<String> {
+    if start.is_null() {
         return Ok("stopped before it began".to_owned());
-    };
+    }
     let Some(id) = start["feature"].as_str() else { return Ok("initializer".to_owned()) };
     let filter = Filter { session: Some(number), feature: Some(id.to_owned()), ..Filter::default() };
     let found = ws.memory.history(&filter)?.into_iter().find(|commit| commit.subject.starts_with("gate: "));

@@ -26,17 +26,7 @@ impl Project {
     ///
     /// A merge or a rebase that the session left open is committed as it lies: nothing is thrown away.
     pub fn commit_leftover(&self, message: &str, before: &Marks) -> Result<Leftover> {
-        let Changes { tracked, untracked, submodules } = self.changes()?;
-        let mut leftover = Leftover::default();
-        let mut take = tracked;
-        for path in untracked.into_iter().filter(|path| !self.is_untouched(path, before)) {
-            match self.reason_to_leave_out(&path) {
-                Some(reason) => leftover.left_out.push((path, reason)),
-                None => take.push(path),
-            }
-        }
-        let inside = submodules.into_iter().filter(|path| !before.contains_key(path));
-        leftover.left_out.extend(inside.map(|path| (path, "its changes are inside a submodule")));
+        let (take, mut leftover) = self.select(before)?;
         if take.is_empty() {
             return Ok(leftover);
         }
@@ -57,6 +47,26 @@ impl Project {
         self.commit(&["commit", "--quiet", "--no-verify", "--allow-empty-message", "-m", message])?;
         leftover.commit = self.head()?.map(|head| head.commit);
         Ok(leftover)
+    }
+
+    /// Tells whether [`Project::commit_leftover`] would find anything to take.
+    pub fn has_leftover(&self, before: &Marks) -> Result<bool> {
+        Ok(!self.select(before)?.0.is_empty())
+    }
+
+    /// Parts what is uncommitted into the paths to take and what is left out, each with the reason.
+    fn select(&self, before: &Marks) -> Result<(Vec<String>, Leftover)> {
+        let Changes { tracked: mut take, untracked, submodules } = self.changes()?;
+        let mut leftover = Leftover::default();
+        for path in untracked.into_iter().filter(|path| !self.is_untouched(path, before)) {
+            match self.reason_to_leave_out(&path) {
+                Some(reason) => leftover.left_out.push((path, reason)),
+                None => take.push(path),
+            }
+        }
+        let inside = submodules.into_iter().filter(|path| !before.contains_key(path));
+        leftover.left_out.extend(inside.map(|path| (path, "its changes are inside a submodule")));
+        Ok((take, leftover))
     }
 
     /// Makes the empty first commit on which baselines stand; the index and the files stay as they are.

@@ -251,6 +251,23 @@ fn what_a_killed_session_left_is_not_put_on_another_branch() {
 }
 
 #[test]
+fn what_lay_there_before_a_killed_session_does_not_hold_it_to_its_branch() {
+    let project =
+        Project::ready().feature("f", "test -f f").model([session([json!({ "silence": "60s" })]), makes("f")]);
+    project.write("notes.txt", "mine");
+    let mut child = project.start(["run"]);
+    project.played().wait_for_silence();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    project.git(["checkout", "-q", "-b", "other"]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.git(["status", "--porcelain"]), "?? notes.txt");
+    assert_eq!(project.git(["log", "-1", "--format=%s", "main"]), "first");
+}
+
+#[test]
 fn without_the_mark_a_command_would_live_on() {
     let stuck = format!("env -u LONGHAUL_OWNER setsid sh -c 'echo $$ > ../server; {STOP}'");
     let project = Project::ready().feature("a", "test -f a").model([session([reply([bash(&stuck)])]), makes("a")]);
