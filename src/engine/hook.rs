@@ -1,7 +1,7 @@
-//! The session-end hook: always runs, also after a crash of the agent, and may run twice.
+//! The session-end hook: always runs, also after a crash of the agent.
 //!
 //! Each step is committed before the next begins, so a kill between two of them loses neither: the next run finds the
-//! session unfinished and does what is missing.
+//! session unfinished, and `recover` does what is missing.
 
 use crate::checklist;
 use crate::driver::Ending;
@@ -44,6 +44,8 @@ pub struct Entry {
 pub struct Report {
     pub outcome: Option<Outcome>,
     pub swept: Swept,
+    /// What became of the branch when the session left it or rewrote it, in sentences.
+    pub moved: Vec<String>,
     /// Why the session ended, one sentence.
     pub reason: String,
 }
@@ -52,7 +54,8 @@ pub struct Report {
 pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: bool) -> Result<Report> {
     let mut report = Report { reason: ending.to_string(), ..Report::default() };
     let leftover = save_leftover(ws, session.number, "", &session.untracked)?;
-    tell_moved_head(ws, session)?;
+    report.moved = keep_moved_head(ws, session)?;
+    report.moved.iter().for_each(|text| ws.warn(text));
     step(ws, "leftover changes committed");
     // A person who interrupts wants to stop now: the next run starts with this check.
     if !matches!(ending, Ending::Interrupted) {
@@ -98,23 +101,24 @@ pub fn leftover_fact(leftover: &Leftover) -> Option<String> {
     leftover.commit.as_ref().map(|id| format!("left uncommitted by the session, saved as {}", &id[..7]))
 }
 
-/// Warns when the session left the branch it began on, and keeps its commits reachable.
-fn tell_moved_head(ws: &Workspace, session: &Session) -> Result<()> {
+/// Keeps the commits reachable of a session that left the branch it began on, and says so.
+fn keep_moved_head(ws: &Workspace, session: &Session) -> Result<Vec<String>> {
+    let mut moved = Vec::new();
     let head = ws.head()?;
     if !ws.project.contains(&head.commit, &session.started_at)? {
         ws.project.keep_base(&session.started_at)?;
         let before = &session.started_at[..7];
-        ws.warn(format!(
+        moved.push(format!(
             "the session took commit {before}, where it began, out of the branch; it is kept below `refs/longhaul/base/`"
         ));
     }
-    if head.branch == session.branch {
-        return Ok(());
+    if head.branch != session.branch {
+        ws.project.keep_base(&head.commit)?;
+        let name =
+            |branch: &Option<String>| branch.as_ref().map_or("a detached HEAD".to_owned(), |name| format!("`{name}`"));
+        moved.push(format!("the session began on {} and ended on {}", name(&session.branch), name(&head.branch)));
     }
-    let name =
-        |branch: &Option<String>| branch.as_ref().map_or("a detached HEAD".to_owned(), |name| format!("`{name}`"));
-    ws.warn(format!("the session began on {} and ended on {}", name(&session.branch), name(&head.branch)));
-    ws.project.keep_base(&head.commit)
+    Ok(moved)
 }
 
 /// Runs the session's check. A session that changed protected files by hand proves nothing, whatever the check says.
@@ -221,6 +225,7 @@ fn entry(
         short => format!("project commits: {}{more}", short.join(" ")),
     });
     facts.extend(leftover_fact(leftover));
+    facts.extend(report.moved.iter().cloned());
     facts.push(session.cost_line());
     facts.push(format!("ended: {ending}"));
     Ok(Entry { facts, words: words(ending) })

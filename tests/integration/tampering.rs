@@ -256,6 +256,8 @@ fn a_session_that_changes_the_branch_is_told() {
     let project = Project::ready().feature("f", "test -f f").model([does("git switch -q -c side; touch f")]);
 
     project.run(["run"]).exits(0).tells("began on `main` and ended on `side`");
+    let progress = project.memory_git(["show", "HEAD:progress.md"]);
+    assert!(progress.contains("the session began on `main` and ended on `side`"), "{progress}");
 }
 
 #[test]
