@@ -13,6 +13,7 @@ use crate::memory::SPEC;
 use crate::prompts;
 use crate::prompts::Count;
 use crate::prompts::Script;
+use crate::tools::line;
 use anyhow::Result;
 use std::fs;
 
@@ -165,10 +166,6 @@ fn next(checklist: &Checklist, tree: &str) -> Vec<String> {
     let mut open = checklist.in_turn(tree);
     open.sort_by_key(|feature| Some(&feature.id) != first.as_ref());
     open.into_iter().take(NEXT).map(|feature| line(checklist, feature, tree)).collect()
-}
-
-fn line(checklist: &Checklist, feature: &Feature, tree: &str) -> String {
-    format!("{} · {} · {}", feature.id, checklist.state(&feature.id, tree), feature.title)
 }
 
 /// Names the files at the top of the project.

@@ -40,9 +40,7 @@ impl From<Failure> for Stop {
 /// # Errors
 /// A failure whose kind says why the run stopped with features open; everything up to there is committed.
 pub fn run(ws: &mut Workspace) -> Result<String> {
-    prepare::prepare(ws)?;
-    let mut budget = Budget::start(ws.settings.limits, ws.settings.price);
-    ws.tell(&Event::RunStarted { limits: vec![budget.describe()] });
+    let mut budget = begin(ws)?;
     let mut so_far = SoFar::default();
     loop {
         if let Some(stop) = next(ws, &mut budget, &mut so_far)? {
@@ -52,6 +50,14 @@ pub fn run(ws: &mut Workspace) -> Result<String> {
             };
         }
     }
+}
+
+/// Makes ready for sessions and starts the count of what they use.
+fn begin(ws: &mut Workspace) -> Result<Budget> {
+    prepare::prepare(ws)?;
+    let budget = Budget::start(ws.settings.limits, ws.settings.price);
+    ws.tell(&Event::RunStarted { limits: vec![budget.describe()] });
+    Ok(budget)
 }
 
 /// Does the next thing: a check, a sweep, a session, or the end.
@@ -85,7 +91,7 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
 
 /// Says that a person asked to stop.
 pub fn interrupted() -> Failure {
-    Failure::new(Kind::Interrupted, "everything so far is committed").hint("run `longhaul run` again to go on")
+    Failure::new(Kind::Interrupted, "everything so far is committed")
 }
 
 /// Tells whether an initializer session is due.
@@ -95,9 +101,7 @@ pub fn needs_initializer(ws: &Workspace, checklist: &Checklist) -> Result<bool> 
 
 /// Holds one initializer session and returns what it still has to leave behind.
 pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
-    prepare::prepare(ws)?;
-    let mut budget = Budget::start(ws.settings.limits, ws.settings.price);
-    ws.tell(&Event::RunStarted { limits: vec![budget.describe()] });
+    let mut budget = begin(ws)?;
     match initialize(ws, &mut budget, &mut SoFar::default())? {
         Some(Stop::For(failure)) => Err(failure.into()),
         _ if ws.interrupt.requested() => Err(interrupted().into()),
@@ -259,10 +263,7 @@ fn stop_for(ending: &Ending, so_far: &SoFar, ws: &Workspace) -> Result<Option<St
     match ending {
         Ending::Interrupted => return Ok(None),
         Ending::Provider(failure) => {
-            return Ok(Some(Stop::For(
-                Failure::new(Kind::Provider, failure.to_string())
-                    .hint("run `longhaul run` again to go on; memory and project are committed"),
-            )));
+            return Ok(Some(Failure::new(Kind::Provider, failure.to_string()).into()));
         }
         Ending::Vanished => {
             let root = ws.project.root().display();

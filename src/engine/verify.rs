@@ -119,7 +119,6 @@ fn record(checklist: &mut Checklist, feature: &Feature, verdict: &Verdict, attem
             checklist.rechecked(id, verdict)?;
             Ok(format!("gate: {id} still passes"))
         }
-        (true, false) if verdict.finding() == Finding::NotCommitted => Ok(format!("gate: {id} not looked at")),
         // A person vouched in spite of this check, or before there was one: it takes nothing back.
         (true, false) if !feature.passes && !feature.is_accepted_green() => {
             checklist.record(id, verdict, false)?;

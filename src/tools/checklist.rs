@@ -44,7 +44,7 @@ pub(super) fn call(checklist: &Checklist, head_tree: &str, input: &Value) -> Res
 }
 
 /// Renders a feature as one line: id, state, title.
-pub(super) fn line(checklist: &Checklist, feature: &Feature, head_tree: &str) -> String {
+pub fn line(checklist: &Checklist, feature: &Feature, head_tree: &str) -> String {
     let optional = if feature.required { "" } else { " (optional)" };
     let title = clip::head(&feature.title.replace('\n', " "), 150);
     format!("{} · {} · {title}{optional}", feature.id, checklist.state(&feature.id, head_tree))

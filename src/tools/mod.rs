@@ -31,6 +31,7 @@ use anyhow::anyhow;
 use serde_json::Value;
 
 pub use bash::Limits;
+pub use checklist::line;
 pub use hand_over::HandOver;
 pub use initializer::FEATURES_A_CALL;
 pub use initializer::InitText;
