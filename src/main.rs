@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 fn main() -> ExitCode {
     process::keep_to_itself();
+    process::keep_descriptors();
     let environment = Environment::take();
     let output = Arc::new(cli::Output::standard(&environment));
     cli::run(std::env::args_os(), environment, &output).into()

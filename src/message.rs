@@ -3,6 +3,8 @@
 //! Content blocks stay the raw JSON that came, because a changed block is refused by the service and unknown
 //! ones must survive (`Messages API: versioning`).
 
+use serde::Deserialize;
+use serde::Serialize;
 use serde_json::Value;
 use serde_json::json;
 
@@ -56,7 +58,7 @@ pub struct ToolCall {
 }
 
 /// The one answer to a tool call.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct ToolResult {
     /// A string, or an array of content blocks.
     pub content: Value,

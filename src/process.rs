@@ -3,55 +3,59 @@
 //! Every command longhaul starts goes through [`run`]. It waits on the child's exit and not on the end of its output,
 //! since a grandchild may hold the pipe for hours. Who gets which environment is decided above.
 
+mod attend;
+mod children;
 mod group;
 mod interrupt;
+mod lasting;
 mod output;
 mod own;
+mod program;
 mod running;
+mod survivors;
+mod table;
 
+pub use attend::Ended;
+pub use attend::Streams;
+pub use attend::attend;
+pub use children::adopt_orphans;
 pub use group::end_groups;
 pub use group::lives as group_lives;
-pub use group::run as groups_run;
-pub use group::with_variable as groups_with_variable;
+pub use interrupt::Happening;
+pub use interrupt::Happenings;
 pub use interrupt::Interrupt;
+pub use lasting::Lasting;
 pub use output::Output;
+pub use own::keep_descriptors;
 pub use own::keep_to_itself;
+pub use program::find_program;
 pub use running::Heard;
 pub use running::Running;
+pub use survivors::Survivor;
+pub use survivors::adopted;
+pub use survivors::end_all;
+pub use survivors::members;
+pub use survivors::others;
+pub use survivors::with_variable;
 
-use interrupt::Happening;
 use output::Capture;
-use rustix::process::Pid;
-use rustix::process::WaitId;
-use rustix::process::WaitIdOptions;
+use serde::Deserialize;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fmt::Display;
 use std::fmt::Formatter;
 use std::io::PipeReader;
-use std::io::PipeWriter;
-use std::io::Seek;
-use std::io::Write;
-use std::os::unix::process::CommandExt;
-use std::os::unix::process::ExitStatusExt;
 use std::path::Path;
 use std::path::PathBuf;
-use std::process::Child;
-use std::process::ExitStatus;
-use std::process::Stdio;
-use std::sync::mpsc::Receiver;
-use std::sync::mpsc::Sender;
 use std::time::Duration;
 use std::time::Instant;
 
 /// How long output may still come after the child has exited; longer waits are for processes it left behind.
 const PIPE_WAIT: Duration = Duration::from_millis(300);
 
-/// How long processes left behind may finish writing before they are ended.
-const COURTESY: Duration = Duration::from_millis(100);
-
 /// What happens to the rest of the group once the direct child has exited.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum Leftovers {
     /// It is ended.
     End,
@@ -60,7 +64,7 @@ pub enum Leftovers {
 }
 
 /// Where the child's errors go.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum Errors {
     /// Into the output, in the order they were written.
     Joined,
@@ -69,7 +73,7 @@ pub enum Errors {
 }
 
 /// A command to run, with all its limits.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Deserialize, Serialize)]
 pub struct Command {
     pub program: OsString,
     pub args: Vec<OsString>,
@@ -77,8 +81,11 @@ pub struct Command {
     /// The whole environment; nothing is inherited.
     pub env: BTreeMap<String, String>,
     /// Bytes for standard input; with none it is closed, so that a reader sees the end at once.
+    #[serde(skip)]
     pub stdin: Option<Vec<u8>>,
     pub limit: Duration,
+    /// How long it may print nothing; with none the limit alone holds.
+    pub idle: Option<Duration>,
     /// Time between TERM and KILL.
     pub grace: Duration,
     /// Bytes kept of the head of the output, and of its tail.
@@ -97,6 +104,7 @@ impl Command {
             env,
             stdin: None,
             limit: Duration::from_secs(120),
+            idle: None,
             grace: Duration::from_secs(2),
             keep: 64 * 1024,
             leftovers: Leftovers::End,
@@ -117,7 +125,7 @@ impl Command {
 }
 
 /// How a command ended.
-#[derive(Clone, Debug, Eq, PartialEq)]
+#[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]
 pub enum Exit {
     /// The child exited by itself.
     Code(i32),
@@ -125,6 +133,8 @@ pub enum Exit {
     Signal(i32),
     /// The limit was reached first; what the child did after our signal does not count.
     TimedOut,
+    /// It printed nothing for longer than its idle limit.
+    Silent,
     /// The session was interrupted first.
     Interrupted,
     /// It never ran; says why.
@@ -137,6 +147,7 @@ impl Display for Exit {
             Self::Code(code) => write!(formatter, "exit code {code}"),
             Self::Signal(signal) => write!(formatter, "ended by signal {signal}"),
             Self::TimedOut => formatter.write_str("timed out"),
+            Self::Silent => formatter.write_str("printed nothing for too long"),
             Self::Interrupted => formatter.write_str("interrupted"),
             Self::NotStarted(reason) => formatter.write_str(reason),
         }
@@ -160,97 +171,46 @@ pub struct Finished {
 /// Once the interrupt is requested nothing starts any more; work that must still be done takes
 /// [`Interrupt::for_cleanup`].
 pub fn run(command: &Command, interrupt: &Interrupt) -> Finished {
-    let start = Instant::now();
-    let (sender, happenings) = std::sync::mpsc::channel();
-    let (capture, errors) = (Capture::new(command.keep), Capture::new(command.keep));
-    let done = |exit, group| {
-        let (output, errors) = (capture.take(), errors.take());
-        Finished { exit, duration: start.elapsed(), output, errors, group }
-    };
-    if interrupt.requested() {
-        return done(Exit::Interrupted, None);
-    }
-    let mut child = match start_child(command, &capture, &errors) {
-        Ok(child) => child,
-        Err(reason) => return done(Exit::NotStarted(reason), None),
-    };
-    let group = child.id().cast_signed();
-    interrupt.register(group, &sender);
-    watch_exit(group, sender);
+    observe(command, |streams, happenings| attend(command, streams, happenings, interrupt))
+}
 
-    let ending = wait_for_end(&happenings, command.limit);
-    if !matches!(ending, Ending::Exited) {
-        end_groups(&[group], command.grace);
-    } else if command.leftovers == Leftovers::End {
-        capture.wait_for_end(COURTESY);
-        end_groups(&[group], command.grace);
-    }
-    // The exit is collected only now: until then the child's number cannot belong to a stranger's group.
-    let status = child.wait();
+/// Gathers what a command prints while `attend` sees to its process, here or elsewhere, and watches its idle limit.
+pub fn observe(command: &Command, attend: impl FnOnce(Streams, &Happenings) -> Ended) -> Finished {
+    let start = Instant::now();
+    let (capture, errors) = (Capture::new(command.keep), Capture::new(command.keep));
+    let happenings = Happenings::new();
+    let ended = match open_streams(command, &capture, &errors) {
+        Ok(streams) => {
+            if let Some(idle) = command.idle {
+                watch_idle([capture.clone(), errors.clone()], idle, &happenings);
+            }
+            attend(streams, &happenings)
+        }
+        Err(reason) => Ended { exit: Exit::NotStarted(reason), group: None },
+    };
     capture.wait_for_end(PIPE_WAIT);
     errors.wait_for_end(PIPE_WAIT);
-    let exit = match ending {
-        Ending::Exited => status.map_or_else(|error| Exit::NotStarted(error.to_string()), exit_of),
-        Ending::LimitReached => Exit::TimedOut,
-        Ending::Interrupted => Exit::Interrupted,
-    };
-    let left = command.leftovers == Leftovers::Keep && group::lives(group);
-    if !left {
-        interrupt.forget(group);
-    }
-    done(exit, left.then_some(group))
+    let (output, errors) = (capture.take(), errors.take());
+    Finished { exit: ended.exit, duration: start.elapsed(), output, errors, group: ended.group }
 }
 
-/// Why we stopped waiting for the child.
-enum Ending {
-    Exited,
-    LimitReached,
-    Interrupted,
-}
-
-fn start_child(command: &Command, capture: &Capture, errors: &Capture) -> Result<Child, String> {
-    let name = command.program.display().to_string();
-    if !command.dir.is_dir() {
-        return Err(format!("could not start `{name}` in `{}`: no such directory", command.dir.display()));
-    }
+/// Opens what the command reads and writes, and starts to gather.
+fn open_streams(command: &Command, capture: &Capture, errors: &Capture) -> Result<Streams, String> {
+    let name = command.program.display();
     let no_pipe = |error| format!("could not make a pipe for `{name}`: {error}");
-    let (reader, writer) = std::io::pipe().map_err(no_pipe)?;
+    let (reader, output) = std::io::pipe().map_err(no_pipe)?;
     let (error_reader, error_writer) = match command.errors {
-        Errors::Joined => (None, writer.try_clone().map_err(no_pipe)?),
+        Errors::Joined => (None, output.try_clone().map_err(no_pipe)?),
         Errors::Apart => std::io::pipe().map(|(reader, writer)| (Some(reader), writer)).map_err(no_pipe)?,
     };
-    let spawned = spawn(command, writer, error_writer);
-    let child = spawned.map_err(|error| format!("could not start `{name}`: {error}"))?;
+    let input = command.stdin.as_deref().map(attend::whole_input).transpose();
+    let input = input.map_err(|error| format!("could not lay out the input of `{name}`: {error}"))?;
     read_output(reader, capture.clone());
     match error_reader {
         Some(reader) => read_output(reader, errors.clone()),
         None => errors.close(),
     }
-    Ok(child)
-}
-
-/// Spawns; our own ends of the pipes are closed on return, else they would never end.
-fn spawn(command: &Command, output: PipeWriter, errors: PipeWriter) -> std::io::Result<Child> {
-    let stdin = command.stdin.as_deref().map_or(Ok(Stdio::null()), whole_input)?;
-    std::process::Command::new(&command.program)
-        .args(&command.args)
-        .current_dir(&command.dir)
-        .env_clear()
-        .envs(&command.env)
-        .stdin(stdin)
-        .stdout(output)
-        .stderr(errors)
-        .process_group(0)
-        .spawn()
-}
-
-/// Lays out standard input before anybody reads it. From a pipe a child would take a part for the whole, should we be
-/// killed meanwhile: `git add` with a list that ends too early adds what was to stay out.
-fn whole_input(bytes: &[u8]) -> std::io::Result<Stdio> {
-    let mut file = tempfile::tempfile()?;
-    file.write_all(bytes)?;
-    file.rewind()?;
-    Ok(file.into())
+    Ok(Streams { input, output, errors: error_writer })
 }
 
 /// Reads until every holder of the pipe is gone, which may be long after the command was given up.
@@ -258,31 +218,22 @@ fn read_output(reader: PipeReader, capture: Capture) {
     std::thread::spawn(move || capture.read(reader));
 }
 
-/// Tells when the child has exited, and leaves it to be collected.
-fn watch_exit(child: i32, sender: Sender<Happening>) {
+/// Tells when neither stream has brought anything for `idle`.
+fn watch_idle(streams: [Capture; 2], idle: Duration, happenings: &Happenings) {
+    let sender = happenings.sender();
     std::thread::spawn(move || {
-        if let Some(pid) = Pid::from_raw(child) {
-            let options = WaitIdOptions::EXITED | WaitIdOptions::NOWAIT;
-            while let Err(rustix::io::Errno::INTR) = rustix::process::waitid(WaitId::Pid(pid), options) {}
+        loop {
+            let quiet = streams.iter().map(Capture::quiet).min().unwrap_or_default();
+            if quiet >= idle {
+                sender.send(Happening::Silent).ok();
+                return;
+            }
+            if streams.iter().all(Capture::ended) {
+                return;
+            }
+            std::thread::sleep(idle - quiet);
         }
-        sender.send(Happening::Exited).ok();
     });
-}
-
-fn wait_for_end(happenings: &Receiver<Happening>, limit: Duration) -> Ending {
-    match happenings.recv_timeout(limit) {
-        Ok(Happening::Exited) => Ending::Exited,
-        Ok(Happening::Interrupted) => Ending::Interrupted,
-        Err(_) => Ending::LimitReached,
-    }
-}
-
-fn exit_of(status: ExitStatus) -> Exit {
-    match (status.code(), status.signal()) {
-        (Some(code), _) => Exit::Code(code),
-        (None, Some(signal)) => Exit::Signal(signal),
-        (None, None) => Exit::NotStarted("the system told neither exit code nor signal".to_owned()),
-    }
 }
 
 #[cfg(test)]

@@ -172,10 +172,12 @@ fn off_the_map(sources: &[Source]) -> Vec<String> {
     complaints
 }
 
-/// The one exception to safe code is libgit2's own switch.
+/// Where safe code cannot say what has to be said: a switch of libgit2's, descriptors that nobody here has opened.
+const UNSAFE: [&str; 2] = ["memory/durability.rs", "process/own.rs"];
+
 fn unsafe_code(sources: &[Source]) -> Vec<String> {
     let unsafe_ones =
-        sources.iter().filter(|source| has_word(&source.code, "unsafe {") && source.path != "memory/durability.rs");
+        sources.iter().filter(|source| has_word(&source.code, "unsafe {") && !UNSAFE.contains(&source.path.as_str()));
     unsafe_ones.map(|source| format!("{}: unsafe code", source.path)).collect()
 }
 

@@ -27,7 +27,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    let accepted = context.in_project(Access::Change, &[], |workspace| match args.already_green {
+    let accepted = context.in_project(Access::Work, &[], |workspace| match args.already_green {
         true => engine::accept::accept_already_green(workspace, &args.reason),
         false => engine::accept::accept(workspace, &args.features, &args.reason),
     })?;

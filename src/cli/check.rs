@@ -28,7 +28,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
         (false, true) => Which::Undone,
         (false, false) => Which::These(args.features.clone()),
     };
-    let outcomes = context.in_project(Access::Change, &[], |workspace| engine::check::check(workspace, &which))?;
+    let outcomes = context.in_project(Access::Work, &[], |workspace| engine::check::check(workspace, &which))?;
     if outcomes.is_empty() {
         context.output.data("no check to run: every feature is done, or has none");
     }

@@ -1,6 +1,7 @@
 //! What every subcommand works with, and how it gets its settings.
 
 use super::output::Output;
+use super::sandbox::Commands;
 use super::settings::settle;
 use super::signals;
 use crate::clock::Clock;
@@ -11,6 +12,7 @@ use crate::config::Sources;
 use crate::engine::workspace::Access;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
+use crate::process;
 use crate::process::Interrupt;
 use crate::project::Project;
 use anyhow::Result;
@@ -51,10 +53,14 @@ impl Context {
         flags: &[(&str, Option<String>)],
         work: impl FnOnce(&mut Workspace) -> Result<T>,
     ) -> Result<T> {
-        let settings = settle(&self.config(flags)?, self);
+        let commands = if access == Access::Work { Commands::WillRun } else { Commands::None };
+        let settings = settle(&self.config(flags)?, self, commands)?;
         let interrupt = Interrupt::new();
-        if access == Access::Change {
+        if access != Access::Look {
             signals::watch(&interrupt, &self.output)?;
+        }
+        if access == Access::Work {
+            process::adopt_orphans();
         }
         let directory = &self.environment.directory;
         let mut workspace = Workspace::open(directory, access, &settings, self.clock, &*self.output, &interrupt)?;
@@ -137,7 +143,7 @@ mod tests {
         fs::write(folder.path().join(SHARED), "[budget]\nusd = 5\nsessions = 7\n").unwrap();
         let inner = folder.path().join("deep/er");
         fs::create_dir_all(&inner).unwrap();
-        let environment = Environment { variables: BTreeMap::new(), directory: inner };
+        let environment = Environment { directory: inner, ..Environment::default() };
         let output = Arc::new(crate::cli::output::capture::Captured::default().output(None));
         let set = vec![("budget.usd".to_owned(), "3".to_owned())];
         let context = Context { environment, output, clock: Clock::system(), set };

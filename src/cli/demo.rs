@@ -51,7 +51,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let interrupt = Interrupt::new();
     signals::watch(&interrupt, &context.output)?;
     let server = Server::start(Script::parse(SCRIPT, "script.toml of the demo")?)?;
-    let stage = Stage::set(args.keep.as_deref(), &context.environment, &server.base_url(), &interrupt)?;
+    let stage = Stage::set(args.keep.as_deref(), context, &server.base_url(), &interrupt)?;
     let play = Play { stage, server, output: &context.output, interrupt: &interrupt, start: Instant::now() };
     match play.perform() {
         Err(_) if interrupt.requested() => Ok(Code::Interrupted),

@@ -103,7 +103,7 @@ pub(super) fn run(command: &Command, context: &Context) -> Result<Code> {
     match command {
         Command::Add(add) => {
             let json = add.features(read_stdin)?;
-            let added = context.in_project(Access::Change, &[], |workspace| engine::feature::add(workspace, &json))?;
+            let added = context.in_project(Access::Work, &[], |workspace| engine::feature::add(workspace, &json))?;
             added.iter().for_each(|added| tell(added, context));
         }
         Command::List => {
@@ -116,11 +116,11 @@ pub(super) fn run(command: &Command, context: &Context) -> Result<Code> {
             }
         }
         Command::Remove(One { id }) => {
-            context.in_project(Access::Change, &[], |workspace| engine::feature::remove(workspace, id))?;
+            context.in_project(Access::Work, &[], |workspace| engine::feature::remove(workspace, id))?;
             context.output.data(&format!("{id}: removed; its history stays in memory"));
         }
         Command::Reopen(One { id }) => {
-            context.in_project(Access::Change, &[], |workspace| engine::feature::reopen(workspace, id))?;
+            context.in_project(Access::Work, &[], |workspace| engine::feature::reopen(workspace, id))?;
             context.output.data(&format!("{id}: open again"));
         }
     }

@@ -3,12 +3,14 @@
 use super::Context;
 use super::error::Code;
 use super::output::Output;
+use super::sandbox::Commands;
 use super::settings::settle;
 use super::signals;
 use crate::checklist::Report;
 use crate::engine;
 use crate::engine::init::Done;
 use crate::engine::init::Sources;
+use crate::process;
 use crate::process::Interrupt;
 use anyhow::Result;
 use std::path::PathBuf;
@@ -29,9 +31,10 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    let settings = settle(&context.config(&[])?, context);
+    let settings = settle(&context.config(&[])?, context, Commands::WillRun)?;
     let interrupt = Interrupt::new();
     signals::watch(&interrupt, &context.output)?;
+    process::adopt_orphans();
     let directory = &context.environment.directory;
     let here = |path: &PathBuf| directory.join(path);
     let sources = Sources { spec: args.spec.as_ref().map(here), from: args.from.as_ref().map(here) };

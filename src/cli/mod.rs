@@ -11,6 +11,7 @@ mod demo;
 mod error;
 mod feature;
 mod init;
+mod inside;
 mod line;
 mod log;
 mod memory;
@@ -19,6 +20,7 @@ mod output;
 mod past;
 mod rehearse;
 mod run;
+mod sandbox;
 mod settings;
 mod show;
 mod signals;
@@ -66,6 +68,12 @@ enum Command {
     Rehearse(rehearse::Args),
     Demo(demo::Args),
     Completions(completions::Args),
+    /// Serve as process 1 of a sandbox; started by longhaul itself
+    #[command(hide = true)]
+    Supervise,
+    /// Answer one call of the editor inside a sandbox; started by longhaul itself
+    #[command(hide = true)]
+    Edit,
 }
 
 /// Does what the arguments ask and tells how it went; returns the exit code.
@@ -99,6 +107,8 @@ fn dispatch(command: Command, context: &Context) -> Result<Code> {
         Command::Rehearse(args) => rehearse::run(&args, context),
         Command::Demo(args) => demo::run(&args, context),
         Command::Completions(args) => completions::run(&args, context),
+        Command::Supervise => inside::supervise(),
+        Command::Edit => inside::edit(context),
     }
 }
 

@@ -48,6 +48,9 @@ impl Narration {
                         .add(Tone::Plain, &format!(": {}", first_line(content))),
                 ]
             }
+            Event::ToolEnded { name, content, .. } if name == "bash" => {
+                failed_command(content).map(|told| Line::new(Tone::Dim, &format!("    {told}"))).into_iter().collect()
+            }
             Event::Retrying { reason, wait } => {
                 vec![
                     Line::new(Tone::Careful, "waiting")
@@ -97,6 +100,19 @@ impl Narration {
         // Without a terminal there is no status line; here is where its figures are told.
         lines.extend(self.spent.as_ref().map(|spent| Line::new(Tone::Dim, &format!("spent so far: {spent}"))));
         lines
+    }
+}
+
+/// Says how a command of the agent's failed, with the end of what it printed; nothing of one that did not.
+fn failed_command(content: &Value) -> Option<String> {
+    let lines: Vec<&str> = content.as_str()?.lines().collect();
+    let at = lines.iter().rposition(|line| line.starts_with("[exit code "))?;
+    let exit = lines[at].trim_matches(['[', ']']);
+    let said = lines[..at].iter().rev().find(|line| !line.trim().is_empty());
+    match (exit, said) {
+        ("exit code 0", _) => None,
+        (exit, None) => Some(exit.to_owned()),
+        (exit, Some(said)) => Some(format!("{exit}: {}", cut(said.trim(), SUMMARY))),
     }
 }
 
@@ -216,9 +232,9 @@ mod tests {
 
     #[test]
     fn a_session_reads_as_a_story() {
-        let ended = |is_error| {
-            let content = json!("exit 1\nrest");
-            Event::ToolEnded { turn: 1, id: "t".into(), name: "bash".into(), is_error, content, seconds: 0.1 }
+        let ended = |is_error, content: &str| {
+            let (id, name, content) = ("t".into(), "bash".into(), json!(content));
+            Event::ToolEnded { turn: 1, id, name, is_error, content, seconds: 0.1 }
         };
         let check = |finding: &str, proves| {
             let (feature, tail) = ("login".into(), "one\ntwo\n".into());
@@ -233,8 +249,9 @@ mod tests {
             started(),
             replied(1, "\nI look around.\nThen I write."),
             tool("bash", json!({"command": "ls\ncat x"})),
-            ended(true),
-            ended(false),
+            ended(true, "exit 1\nrest"),
+            ended(false, "one\ncannot write x\n[exit code 1]\n[working directory: /x]"),
+            ended(false, "one\n[exit code 0]"),
             replied(2, ""),
             tool("check", json!({})),
             tool("checklist", json!({"id": "login", "action": "show"})),
@@ -256,6 +273,7 @@ mod tests {
                 "turn 1: I look around.",
                 "  bash: ls ⏎ cat x",
                 "    error: exit 1",
+                "    exit code 1: cannot write x",
                 "turn 2",
                 "  check",
                 "  checklist: show login",

@@ -75,7 +75,7 @@ fn require_binding(args: &Args, settings: &Settings) -> Result<()> {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    let reached = context.in_project(Access::Change, &args.settings(), |workspace| {
+    let reached = context.in_project(Access::Work, &args.settings(), |workspace| {
         require_binding(args, workspace.settings)?;
         require_committed_settings(&workspace.project)?;
         engine::run::run(workspace)

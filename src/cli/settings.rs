@@ -1,6 +1,7 @@
 //! Turns what was configured into what the engine needs.
 
 use super::Context;
+use super::sandbox::Commands;
 use crate::config::Config;
 use crate::config::Review;
 use crate::engine::budget::Limits;
@@ -12,22 +13,23 @@ use crate::provider;
 use crate::provider::Secret;
 use crate::sandbox;
 use crate::tools;
+use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Time between TERM and KILL.
-const GRACE: Duration = Duration::from_secs(2);
+const GRACE: Duration = Duration::from_secs(1);
 /// Bytes kept of a check's output at each end.
 const KEEP: usize = 64 * 1024;
 
 /// Settles everything for one command.
-pub(super) fn settle(config: &Config, context: &Context) -> Settings {
+pub(super) fn settle(config: &Config, context: &Context, commands: Commands) -> Result<Settings> {
     let variables = &context.environment.variables;
     let key = variables.get(&config.provider.key_env).filter(|key| !key.is_empty());
     let secret_names = vec![config.provider.key_env.clone(), "ANTHROPIC_AUTH_TOKEN".to_owned()];
     let inner = sandbox::environment(variables, &config.sandbox.pass_env, &secret_names);
-    Settings {
+    Ok(Settings {
         model: config.agent.model.clone(),
         max_tokens: config.agent.max_tokens,
         window: config.agent.window,
@@ -48,6 +50,8 @@ pub(super) fn settle(config: &Config, context: &Context) -> Settings {
             scratch: variables.get("TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from),
             tool_home: variables.get("HOME").map(PathBuf::from),
         },
+        sandbox: super::sandbox::settle(config, context, commands)?,
+        sandbox_foreseen: super::sandbox::foreseen(config),
         tool_limits: tools::Limits::default(),
         caps: Caps {
             file_bytes: config.memory.file_bytes,
@@ -59,7 +63,7 @@ pub(super) fn settle(config: &Config, context: &Context) -> Settings {
         secrets: key.cloned().into_iter().collect(),
         session_start: config.hooks.session_start.clone(),
         session_end: config.hooks.session_end.clone(),
-    }
+    })
 }
 
 fn service(config: &Config, key: &str) -> provider::Settings {

@@ -92,10 +92,7 @@ fn settings_from_options_are_refused_like_all_others() {
         ),
         (&["run", "--time", "8"], "`budget.time` is `8` on the command line; it must be a duration"),
         (&["run", "--set", "budget.usdd=1"], "unknown setting `budget.usdd` on the command line"),
-        (
-            &["--set", "sandbox.mode=bubblewrap", "run"],
-            "`sandbox.mode` is `bubblewrap` on the command line: not yet available",
-        ),
+        (&["--set", "agent.driver=acp", "run"], "`agent.driver` is `acp` on the command line: not yet available"),
     ];
     for (typed, message) in cases {
         let (code, data, rest) = longhaul(typed);

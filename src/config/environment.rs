@@ -8,6 +8,8 @@ use std::path::PathBuf;
 pub struct Environment {
     pub variables: BTreeMap<String, String>,
     pub directory: PathBuf,
+    /// This program itself, to be started again inside a sandbox.
+    pub program: PathBuf,
 }
 
 impl Environment {
@@ -18,7 +20,8 @@ impl Environment {
         let variables = std::env::vars_os()
             .filter_map(|(name, value)| Some((name.into_string().ok()?, value.into_string().ok()?)))
             .collect();
-        Self { variables, directory: std::env::current_dir().unwrap_or_else(|_| PathBuf::from(".")) }
+        let directory = std::env::current_dir().unwrap_or_else(|_| PathBuf::from("."));
+        Self { variables, directory, program: std::env::current_exe().unwrap_or_default() }
     }
 
     /// Returns a variable that is set to something.
@@ -42,7 +45,7 @@ mod tests {
 
     fn environment(variables: &[(&str, &str)]) -> Environment {
         let variables = variables.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect();
-        Environment { variables, directory: PathBuf::from("/") }
+        Environment { variables, directory: PathBuf::from("/"), ..Environment::default() }
     }
 
     #[test]

@@ -18,6 +18,8 @@ pub use layers::variable_of;
 pub use setting::Source;
 
 use crate::failure::Failure;
+use crate::sandbox::Mode;
+use crate::sandbox::Reach;
 use anyhow::Result;
 use layers::Layers;
 use std::collections::BTreeMap;
@@ -96,6 +98,11 @@ pub enum Review {
 /// What holds the agent's commands.
 #[derive(Clone, Debug)]
 pub struct Sandbox {
+    pub mode: Mode,
+    /// Who has the network.
+    pub network: Reach,
+    /// Further folders that can be read.
+    pub read: Vec<String>,
     /// Variables handed to the agent's commands and the checks.
     pub pass_env: Vec<String>,
 }
@@ -212,10 +219,14 @@ fn read_gate(layers: &Layers) -> Result<Gate> {
 }
 
 fn read_sandbox(layers: &Layers) -> Result<Sandbox> {
-    layers.get("sandbox.mode")?.choice(&[("auto", ()), ("bubblewrap", ()), ("off", ())])?;
-    layers.get("sandbox.network")?.choice(&[("off", ()), ("setup", ()), ("on", ())])?;
-    layers.get("sandbox.read")?.list()?;
-    Ok(Sandbox { pass_env: layers.get("sandbox.pass_env")?.list()? })
+    let modes = [("auto", Mode::Auto), ("bubblewrap", Mode::Bubblewrap), ("off", Mode::Off)];
+    let networks = [("off", Reach::Nobody), ("setup", Reach::Setup), ("on", Reach::Everybody)];
+    Ok(Sandbox {
+        mode: layers.get("sandbox.mode")?.choice(&modes)?,
+        network: layers.get("sandbox.network")?.choice(&networks)?,
+        read: layers.get("sandbox.read")?.list()?,
+        pass_env: layers.get("sandbox.pass_env")?.list()?,
+    })
 }
 
 fn read_memory(layers: &Layers) -> Result<Memory> {

@@ -5,7 +5,7 @@ use crate::failure::Failure;
 use anyhow::Result;
 
 /// Settings, and the values this version can honour.
-const HONOURED: [(&str, &[&str]); 13] = [
+const HONOURED: [(&str, &[&str]); 10] = [
     ("agent.driver", &["api"]),
     ("agent.small_model", &[""]),
     ("provider.tools", &["typed"]),
@@ -13,9 +13,6 @@ const HONOURED: [(&str, &[&str]); 13] = [
     ("gate.checkout", &["auto", "in-place"]),
     ("gate.prepare", &[""]),
     ("gate.strict", &["false"]),
-    ("sandbox.mode", &["auto", "off"]),
-    ("sandbox.network", &["setup"]),
-    ("sandbox.read", &["[]"]),
     ("memory.secrets", &["refuse"]),
     ("memory.expire_unused", &["off", "0"]),
     ("recall.notes", &["5"]),

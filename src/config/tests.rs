@@ -195,9 +195,6 @@ fn the_users_tighter_value_stays_and_says_so() {
 #[test]
 fn what_is_not_there_yet_is_refused_not_ignored() {
     let cases = [
-        ("[sandbox]\nmode = \"bubblewrap\"", "`sandbox.mode` is `bubblewrap`", "use `auto` or `off`"),
-        ("[sandbox]\nnetwork = \"off\"", "`sandbox.network` is `off`", "use `setup`"),
-        ("[sandbox]\nread = [\"/opt\"]", "`sandbox.read` is `[\"/opt\"]`", "use `[]`"),
         ("[agent]\ndriver = \"acp\"", "`agent.driver` is `acp`", "use `api`"),
         ("[agent]\nsmall_model = \"s\"", "`agent.small_model` is `s`", "leave it empty"),
         ("[provider]\ntools = \"custom\"", "`provider.tools` is `custom`", "use `typed`"),

@@ -19,19 +19,21 @@ use crate::engine::session;
 use crate::engine::session::Session;
 use crate::engine::verify;
 use crate::engine::workspace::Workspace;
+use crate::engine::workspace::named;
 use crate::event::Event;
 use crate::gate::Gate;
 use crate::memory::INIT;
 use crate::process::Exit;
 use crate::prompts;
 use crate::provider::Client;
-use crate::sandbox;
-use crate::sandbox::Plain;
+use crate::sandbox::Git;
+use crate::sandbox::Sandbox;
 use crate::tools;
 use crate::tools::Kind;
 use crate::tools::Toolbox;
 use crate::tools::Workplace;
 use crate::transcript::Transcript;
+use anyhow::Context;
 use anyhow::Result;
 use std::path::Path;
 use std::path::PathBuf;
@@ -125,7 +127,9 @@ fn end(ws: &Workspace, number: u32, reason: &str, outcome: &str) {
 
 /// Lays out the tools, runs the init script and then the turns; everything the session started is ended here.
 fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Session) -> Result<(Ending, bool)> {
-    let sandbox = Plain::new(ws.interrupt.clone());
+    let desk = tempfile::tempdir().context("could not make a temporary folder for the session")?;
+    let commands = ws.settings.sandbox.commands();
+    let sandbox = ws.sandbox(Git::Writable, commands, &[&session.artifacts], &[desk.path()])?;
     let script = ws.init_script()?;
     let init_result = script.as_deref().map(|script| start(ws, &sandbox, script));
     let opening = open(ws, session, init_result)?;
@@ -144,6 +148,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         origin: ws.origin(Some(session.number), session.feature.as_deref()),
         memory: &mut ws.memory,
         sandbox: &sandbox,
+        desk: desk.path().to_owned(),
         environment,
         artifacts: session.artifacts.clone(),
         limits: ws.settings.tool_limits.clone(),
@@ -169,14 +174,17 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let driver = Driver { client, settings: &settings, sink: &ws.voice, interrupt: ws.interrupt };
     let ending = driver::drive(&driver, &mut toolbox, &opening, budget);
     let tampered = toolbox.tampered();
-    sandbox.end();
-    // Also what left its process group: nothing of the session may change files, or answer, while its check runs.
-    sandbox::end_orphans(ws.project.common_dir());
+    // Nothing of the session may change files, or answer, while its check runs.
+    let survivors = sandbox.end();
+    drop(sandbox);
+    if !survivors.is_empty() {
+        ws.notice(format!("ended with the session: {}", named(&survivors)));
+    }
     Ok((ending?, tampered))
 }
 
 /// Runs the init script before the first turn and says how it went; its servers live as long as the session.
-fn start(ws: &Workspace, sandbox: &Plain, script: &str) -> String {
+fn start(ws: &Workspace, sandbox: &Sandbox, script: &str) -> String {
     let limit = ws.settings.tool_limits.usual;
     let finished = tools::run_init(sandbox, ws.project.root(), script, &ws.inner_environment(), limit);
     let told = tools::init_told(script, &finished);

@@ -27,6 +27,7 @@ use crate::memory::Store;
 use crate::process::Interrupt;
 use crate::project::Project;
 use crate::prompts;
+use crate::tools;
 use anyhow::Context;
 use anyhow::Result;
 use std::fs;
@@ -88,6 +89,7 @@ pub fn init<'a>(
     })?;
     let lock = RunLock::take(&place.state.join("run.lock"))?;
     project.exclude(".longhaul/")?;
+    project.exclude(&format!("{}*", tools::TORN))?;
     let mut done = Done { root: project.root().to_owned(), memory: place.repository.clone(), ..Done::default() };
     let mut memory = if Store::exists(&place) {
         Store::open(&place, Policy::Project, settings.caps, clock)?

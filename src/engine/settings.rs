@@ -5,6 +5,7 @@ use crate::engine::budget::Price;
 use crate::gate;
 use crate::memory::Caps;
 use crate::provider;
+use crate::sandbox;
 use crate::tools;
 use std::collections::BTreeMap;
 use std::time::Duration;
@@ -28,6 +29,9 @@ pub struct Settings {
     /// Stops after the initializer so that a person can look at the checks.
     pub review: bool,
     pub gate: gate::Settings,
+    pub sandbox: sandbox::Settings,
+    /// What would hold commands, for a command that runs none.
+    pub sandbox_foreseen: &'static str,
     pub tool_limits: tools::Limits,
     /// Tokens that the model's window holds; zero: unknown.
     pub window: u64,

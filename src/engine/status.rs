@@ -91,7 +91,7 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
         tokens,
         cost,
         has_spec: ws.memory.read(SPEC)?.is_some(),
-        sandbox: crate::sandbox::Level::Plain.to_string(),
+        sandbox: ws.settings.sandbox_foreseen.to_owned(),
         checkout: gate::IN_PLACE.to_owned(),
     })
 }

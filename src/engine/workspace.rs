@@ -23,10 +23,15 @@ use crate::memory::Place;
 use crate::memory::Policy;
 use crate::memory::Store;
 use crate::process::Interrupt;
+use crate::process::Survivor;
 use crate::project::Head;
 use crate::project::Project;
 use crate::prompts;
 use crate::sandbox;
+use crate::sandbox::Git;
+use crate::sandbox::Network;
+use crate::sandbox::Room;
+use crate::sandbox::Sandbox;
 use crate::tools;
 use crate::transcript;
 use anyhow::Context;
@@ -67,6 +72,8 @@ impl Occasion {
 pub enum Access {
     Look,
     Change,
+    /// It changes something, and runs commands.
+    Work,
 }
 
 impl<'a> Workspace<'a> {
@@ -89,14 +96,14 @@ impl<'a> Workspace<'a> {
         }
         let lock = match access {
             Access::Look => None,
-            Access::Change => Some(RunLock::take(&place.state.join("run.lock"))?),
+            Access::Change | Access::Work => Some(RunLock::take(&place.state.join("run.lock"))?),
         };
         let mut memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
-        if access == Access::Change {
+        if access != Access::Look {
             memory.watch()?;
         }
         let ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: lock };
-        if access == Access::Change {
+        if access != Access::Look {
             ws.end_orphans();
         }
         Ok(ws)
@@ -104,14 +111,10 @@ impl<'a> Workspace<'a> {
 
     /// Ends the commands that a killed longhaul left running, before they write over what comes now.
     pub(in crate::engine) fn end_orphans(&self) {
-        match sandbox::end_orphans(self.project.common_dir()) {
-            0 => {}
-            1 => self.warn("a command of a longhaul that was killed was still running; it was ended"),
-            count => {
-                self.warn(format!(
-                    "{count} commands of a longhaul that was killed were still running; they were ended"
-                ));
-            }
+        let survivors = sandbox::end_orphans(self.project.common_dir());
+        if !survivors.is_empty() {
+            let named = named(&survivors);
+            self.warn(format!("commands of a longhaul that was killed were still running, and were ended: {named}"));
         }
     }
 
@@ -158,6 +161,21 @@ impl<'a> Workspace<'a> {
         let mut environment = self.settings.inner.clone();
         sandbox::mark(&mut environment, self.project.common_dir());
         environment
+    }
+
+    /// Opens a sandbox that shows the working tree, and beside it `shown` read-only and `writable`.
+    pub fn sandbox(&self, git: Git, network: Network, shown: &[&Path], writable: &[&Path]) -> Result<Sandbox> {
+        let owned = |folders: &[&Path]| folders.iter().map(|folder| folder.to_path_buf()).collect();
+        let room = Room {
+            root: self.project.root().to_owned(),
+            folder: self.project.root().to_owned(),
+            common_dir: self.project.common_dir().to_owned(),
+            git,
+            shown: owned(shown),
+            writable: owned(writable),
+            network,
+        };
+        Sandbox::open(&self.settings.sandbox, room, self.interrupt)
     }
 
     /// Returns the project's HEAD, where there must be one.
@@ -281,6 +299,11 @@ pub(in crate::engine) fn require_no_sessions(place: &Place) -> Result<()> {
     let gone = format!("the memory `{}` is gone, though sessions were held", place.repository.display());
     let hint = format!("bring it back from a backup; to start over for good, remove `{}`", place.state.display());
     Err(Failure::new(Kind::Integrity, gone).hint(hint).into())
+}
+
+/// Names the processes that outlived their commands.
+pub(in crate::engine) fn named(survivors: &[Survivor]) -> String {
+    survivors.iter().map(Survivor::to_string).collect::<Vec<_>>().join(", ")
 }
 
 /// Says for a person what was found in the view.

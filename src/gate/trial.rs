@@ -12,7 +12,7 @@ use crate::process::Finished;
 use crate::process::Interrupt;
 use crate::process::Leftovers;
 use crate::sandbox;
-use crate::sandbox::Plain;
+use crate::sandbox::Sandbox;
 use anyhow::Context;
 use anyhow::Result;
 use std::fs;
@@ -51,14 +51,13 @@ pub(in crate::gate) fn run(check: &Check, around: &Surroundings) -> Result<Trial
     let folder = tempfile::Builder::new().prefix("longhaul-check-").tempdir_in(&around.settings.scratch);
     let folder =
         folder.with_context(|| format!("could not make a folder in `{}`", around.settings.scratch.display()))?;
-    let run = Run { check, around, sandbox: Plain::new(around.interrupt.clone()), folder };
+    let run = Run { check, around, sandbox: Sandbox::plain(around.owner, around.interrupt), folder };
     run.lay_home()?;
     let mut trial = match run.get_ready()? {
         Some(refused) => refused,
         None => run.repeat()?,
     };
     run.sandbox.end();
-    sandbox::end_orphans(around.owner);
     trial.duration = start.elapsed();
     Ok(trial)
 }
@@ -66,7 +65,7 @@ pub(in crate::gate) fn run(check: &Check, around: &Surroundings) -> Result<Trial
 struct Run<'a> {
     check: &'a Check,
     around: &'a Surroundings<'a>,
-    sandbox: Plain,
+    sandbox: Sandbox,
     folder: TempDir,
 }
 
@@ -175,6 +174,7 @@ fn judged(finished: Finished, expect: Option<&str>) -> Trial {
         Exit::Code(_) => (Finding::Failed, String::new()),
         Exit::Signal(_) => (Finding::Signalled, String::new()),
         Exit::TimedOut => (Finding::TimedOut, String::new()),
+        Exit::Silent => (Finding::TimedOut, "it printed nothing for too long".to_owned()),
         Exit::Interrupted => (Finding::Interrupted, String::new()),
         Exit::NotStarted(reason) => (Finding::NotRunnable, reason.clone()),
     };

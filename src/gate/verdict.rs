@@ -156,8 +156,7 @@ impl Trial {
             Some(Exit::Code(code)) => json!(code),
             Some(Exit::Signal(signal)) => json!(format!("signal {signal}")),
             Some(Exit::NotStarted(reason)) => json!(reason),
-            Some(Exit::TimedOut) => json!("timed out"),
-            Some(Exit::Interrupted) => json!("interrupted"),
+            Some(exit @ (Exit::TimedOut | Exit::Silent | Exit::Interrupted)) => json!(exit.to_string()),
             None => Value::Null,
         }
     }

@@ -1,6 +1,8 @@
 //! The request to stop, from a signal to everything that waits.
 
 use super::group;
+use serde::Deserialize;
+use serde::Serialize;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::sync::Mutex;
@@ -8,12 +10,47 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::sync::atomic::Ordering;
+use std::sync::mpsc::Receiver;
 use std::sync::mpsc::Sender;
+use std::time::Duration;
 
 /// Something a running command waits for.
-pub(super) enum Happening {
+#[derive(Clone, Copy, Debug, Deserialize, Eq, PartialEq, Serialize)]
+pub enum Happening {
     Exited,
     Interrupted,
+    /// It printed nothing for too long.
+    Silent,
+}
+
+/// Where the happenings of one command are told.
+pub struct Happenings {
+    sender: Sender<Happening>,
+    receiver: Receiver<Happening>,
+}
+
+impl Default for Happenings {
+    fn default() -> Self {
+        Self::new()
+    }
+}
+
+impl Happenings {
+    /// Makes a place where nothing has happened yet.
+    pub fn new() -> Self {
+        let (sender, receiver) = std::sync::mpsc::channel();
+        Self { sender, receiver }
+    }
+
+    /// Returns a handle by which one is told.
+    pub fn sender(&self) -> Sender<Happening> {
+        self.sender.clone()
+    }
+
+    /// Waits for the first one, but not longer than `limit`.
+    pub fn wait(&self, limit: Duration) -> Option<Happening> {
+        self.receiver.recv_timeout(limit).ok()
+    }
 }
 
 /// A request to stop, shared by all who work for one run.
@@ -73,7 +110,7 @@ impl Interrupt {
     }
 
     /// Remembers a group. A request that came while it started is told to it now.
-    pub(super) fn register(&self, group: i32, waiting: &Sender<Happening>) {
+    pub fn register(&self, group: i32, waiting: &Sender<Happening>) {
         let deaf = std::sync::mpsc::channel().0;
         self.groups().insert(group, if self.listens { waiting.clone() } else { deaf });
         if self.killing.load(Ordering::SeqCst) {
@@ -85,7 +122,7 @@ impl Interrupt {
     }
 
     /// Forgets a group that has ended.
-    pub(crate) fn forget(&self, group: i32) {
+    pub fn forget(&self, group: i32) {
         self.groups().remove(&group);
     }
 

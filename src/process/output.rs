@@ -12,6 +12,7 @@ use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::time::Duration;
+use std::time::Instant;
 
 /// Characters of one line that are shown.
 const LINE: usize = 500;
@@ -86,6 +87,8 @@ struct Bytes {
     size: u64,
     hash: Sha256,
     ended: bool,
+    /// When something came last.
+    newest: Instant,
     /// The command was given up; what still comes goes nowhere.
     closed: bool,
 }
@@ -93,7 +96,8 @@ struct Bytes {
 impl Capture {
     pub(super) fn new(keep: usize) -> Self {
         let hash = Sha256::new();
-        let bytes = Bytes { keep, head: Vec::new(), tail: VecDeque::new(), size: 0, hash, ended: false, closed: false };
+        let (head, tail, newest) = (Vec::new(), VecDeque::new(), Instant::now());
+        let bytes = Bytes { keep, head, tail, size: 0, hash, ended: false, newest, closed: false };
         Self(Arc::new((Mutex::new(bytes), Condvar::new())))
     }
 
@@ -115,6 +119,16 @@ impl Capture {
     /// Marks output that no pipe was opened for as ended.
     pub(super) fn close(&self) {
         self.bytes().ended = true;
+    }
+
+    /// Returns how long nothing has come.
+    pub(super) fn quiet(&self) -> Duration {
+        self.bytes().newest.elapsed()
+    }
+
+    /// Tells whether nothing can come any more.
+    pub(super) fn ended(&self) -> bool {
+        self.bytes().ended || self.bytes().closed
     }
 
     /// Waits for the end of the output, but not longer than `limit`.
@@ -146,6 +160,7 @@ impl Bytes {
             return;
         }
         self.size += chunk.len() as u64;
+        self.newest = Instant::now();
         self.hash.update(chunk);
         let room = self.keep.saturating_sub(self.head.len()).min(chunk.len());
         let (head, rest) = chunk.split_at(room);

@@ -2,9 +2,11 @@
 
 use super::Command;
 use super::Exit;
-use super::exit_of;
+use super::Streams;
+use super::attend::exit_of;
+use super::attend::spawn;
+use super::children;
 use super::group;
-use super::spawn;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::PipeReader;
@@ -37,7 +39,7 @@ impl Running {
         let failed = |error: std::io::Error| format!("could not start `{name}`: {error}");
         let (reader, writer) = std::io::pipe().map_err(failed)?;
         let errors = writer.try_clone().map_err(failed)?;
-        let child = spawn(command, writer, errors).map_err(failed)?;
+        let child = spawn(command, Streams { input: None, output: writer, errors }).map_err(failed)?;
         let (sender, lines) = std::sync::mpsc::channel();
         std::thread::spawn(move || pass_lines(reader, &sender));
         Ok(Self { child, lines })
@@ -65,7 +67,7 @@ impl Running {
 
     /// Waits until the child has ended.
     pub fn wait(&mut self) -> Exit {
-        self.child.wait().map_or_else(|error| Exit::NotStarted(error.to_string()), exit_of)
+        children::collect(&mut self.child).map_or_else(|error| Exit::NotStarted(error.to_string()), exit_of)
     }
 }
 
@@ -74,7 +76,7 @@ impl Drop for Running {
         // Once the child was collected its number may belong to a stranger.
         if matches!(self.child.try_wait(), Ok(None)) {
             group::kill(self.child.id().cast_signed());
-            self.child.wait().ok();
+            children::collect(&mut self.child).ok();
         }
     }
 }

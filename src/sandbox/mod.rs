@@ -1,112 +1,192 @@
-//! Where the commands of a session run, and with which environment.
+//! Where the commands of a session run, what they see, and how all of them end.
 //!
-//! Only plain mode exists: a process group a command. It finds and undoes what a command changes, it prevents nothing.
+//! With bubblewrap a session has namespaces of its own with a supervisor of ours as process 1: what is not the agent's is
+//! not there, or cannot be written. In plain mode each command is a process group of the user's own: what it changes is
+//! found and undone, not prevented. Which of the two it is, the settings say; nothing falls back in silence.
 
-mod orphans;
+mod bubblewrap;
+mod cgroup;
+mod choice;
+mod environment;
+mod homes;
+mod network;
 mod plain;
+mod probe;
+mod room;
+mod supervisor;
+mod wire;
 
-pub use orphans::end_orphans;
-pub use orphans::mark;
+pub use bubblewrap::Bubblewrap;
+pub use choice::Choice;
+pub use choice::Mode;
+pub use choice::WhyPlain;
+pub use choice::choose;
+pub use environment::environment;
+pub use environment::mark;
+pub use homes::lay_home;
+pub use network::wanted as network_wanted;
 pub use plain::Plain;
+pub use plain::end_orphans;
+pub use probe::Cgroups;
+pub use probe::Lacking;
+pub use probe::NEEDED;
+pub use probe::Probe;
+pub use probe::Tried;
+pub use probe::bubblewrap;
+pub use probe::cgroups;
+pub use probe::probe;
+pub use room::Git;
+pub use room::Room;
+pub use supervisor::supervise;
 
-use std::collections::BTreeMap;
+use crate::process::Command;
+use crate::process::Finished;
+use crate::process::Interrupt;
+use crate::process::Survivor;
+use anyhow::Result;
+use std::ffi::OsString;
 use std::fmt::Display;
 use std::fmt::Formatter;
-use std::io::ErrorKind;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// How strong the sandbox was; printed, and stored in every evidence.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Level {
+    Bubblewrap,
     Plain,
 }
 
 impl Display for Level {
     fn fmt(&self, formatter: &mut Formatter) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Bubblewrap => "bubblewrap",
+            Self::Plain => "plain",
+        })
+    }
+}
+
+/// Whether commands reach beyond their own machine. In plain mode they always do.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Network {
+    Off,
+    On,
+}
+
+/// Who has the network.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reach {
+    Nobody,
+    /// What prepares the project, and a check that says so.
+    Setup,
+    Everybody,
+}
+
+/// What holds for every sandbox of a run.
+#[derive(Clone, Debug)]
+pub struct Settings {
+    pub level: Level,
+    pub reach: Reach,
+    /// The `bwrap` that was tried.
+    pub bwrap: PathBuf,
+    /// The command that [`supervise`]s: this program itself with the arguments that make it do so.
+    pub supervisor: Vec<OsString>,
+    /// Where limits on memory and processes can be had.
+    pub cgroups: Option<Cgroups>,
+    /// Further folders that can be read.
+    pub read: Vec<PathBuf>,
+    /// The user's home, of which only the homes of tools are shown.
+    pub home: Option<PathBuf>,
+    /// The folders in which programs are looked for, as in `PATH`.
+    pub path: String,
+}
+
+/// A place in which commands run. Dropped, it ends whatever lives in it.
+pub enum Sandbox {
+    Bubblewrap(Bubblewrap),
+    Plain(Plain),
+}
+
+impl Settings {
+    /// Makes the settings of plain mode, which needs none.
+    pub fn plain() -> Self {
+        Self {
+            level: Level::Plain,
+            reach: Reach::Everybody,
+            bwrap: PathBuf::new(),
+            supervisor: Vec::new(),
+            cgroups: None,
+            read: Vec::new(),
+            home: None,
+            path: String::new(),
+        }
+    }
+
+    /// Returns the network of the agent's commands.
+    pub fn commands(&self) -> Network {
+        if self.reach == Reach::Everybody { Network::On } else { Network::Off }
+    }
+
+    /// Returns the network of what prepares the project, or of a check that asks for it.
+    pub fn setup(&self) -> Network {
+        if self.reach == Reach::Nobody { Network::Off } else { Network::On }
+    }
+}
+
+impl Sandbox {
+    /// Opens the sandbox that shows this room; in plain mode the room is what there is.
+    ///
+    /// # Errors
+    /// When bubblewrap does not start; it is never left out instead.
+    pub fn open(settings: &Settings, room: Room, interrupt: &Interrupt) -> Result<Self> {
+        Ok(match settings.level {
+            Level::Bubblewrap => Self::Bubblewrap(Bubblewrap::open(settings, &room, interrupt.clone())?),
+            Level::Plain => Self::Plain(Plain::new(room.common_dir, interrupt.clone())),
+        })
+    }
+
+    /// Makes a sandbox of plain mode for the project with this git folder.
+    pub fn plain(owner: &Path, interrupt: &Interrupt) -> Self {
+        Self::Plain(Plain::new(owner.to_owned(), interrupt.clone()))
+    }
+
+    /// Runs a command to its end; one at a time.
+    pub fn run(&self, command: &Command) -> Finished {
         match self {
-            Self::Plain => formatter.write_str("plain"),
+            Self::Bubblewrap(bubblewrap) => bubblewrap.run(command),
+            Self::Plain(plain) => plain.run(command),
         }
     }
-}
 
-/// What a command may see of the outer environment without being asked for.
-const ALLOWED: [&str; 6] = ["PATH", "LANG", "TZ", "USER", "LOGNAME", "SHELL"];
-
-/// Where `sh`, `git` and the like lie when the outer environment names no path.
-const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
-
-/// Tool homes that a private home takes over; what is not there is not missed.
-const TOOL_HOMES: [&str; 6] = [".cargo", ".rustup", ".nvm", ".pyenv", ".local/bin", ".cache/ms-playwright"];
-
-/// Makes the environment of a child from the outer one: an allow-list and the names in `pass`. No key is ever passed,
-/// neither by the names in `secrets` nor by a prefix of ours, also when `pass` asks for it.
-pub fn environment(outer: &BTreeMap<String, String>, pass: &[String], secrets: &[String]) -> BTreeMap<String, String> {
-    let allowed =
-        |name: &str| ALLOWED.contains(&name) || name.starts_with("LC_") || pass.iter().any(|passed| passed == name);
-    let ours = |name: &str| {
-        name.starts_with("ANTHROPIC_") || name.starts_with("LONGHAUL_") || secrets.iter().any(|secret| secret == name)
-    };
-    let mut environment: BTreeMap<String, String> = outer
-        .iter()
-        .filter(|(name, _)| allowed(name) && !ours(name))
-        .map(|(name, value)| (name.clone(), value.clone()))
-        .collect();
-    environment.insert("TERM".to_owned(), "dumb".to_owned());
-    environment.entry("PATH".to_owned()).or_insert_with(|| DEFAULT_PATH.to_owned());
-    environment
-}
-
-/// Lays a private home: an empty folder with links to the tool homes of the outer one, since `cargo` and the like are
-/// found through them.
-pub fn lay_home(home: &Path, outer: Option<&Path>) -> std::io::Result<()> {
-    std::fs::create_dir_all(home)?;
-    for tool in TOOL_HOMES {
-        let Some(target) = outer.map(|outer| outer.join(tool)).filter(|target| target.exists()) else { continue };
-        let link = home.join(tool);
-        if let Some(parent) = link.parent() {
-            std::fs::create_dir_all(parent)?;
-        }
-        match std::os::unix::fs::symlink(target, link) {
-            Err(error) if error.kind() != ErrorKind::AlreadyExists => return Err(error),
-            _ => {}
+    /// Ends everything that commands left alive and says what that was.
+    pub fn end(&self) -> Vec<Survivor> {
+        match self {
+            Self::Bubblewrap(bubblewrap) => bubblewrap.end(),
+            Self::Plain(plain) => plain.end(),
         }
     }
-    Ok(())
-}
 
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn names(pairs: &[(&str, &str)]) -> BTreeMap<String, String> {
-        pairs.iter().map(|(name, value)| ((*name).to_owned(), (*value).to_owned())).collect()
-    }
-
-    #[test]
-    fn the_environment_is_an_allow_list() {
-        let outer = names(&[("PATH", "/bin"), ("LC_ALL", "C"), ("HOME", "/root"), ("LD_PRELOAD", "x"), ("MINE", "1")]);
-        let expected = names(&[("PATH", "/bin"), ("LC_ALL", "C"), ("MINE", "1"), ("TERM", "dumb")]);
-        assert_eq!(environment(&outer, &["MINE".to_owned()], &[]), expected);
-    }
-
-    #[test]
-    fn no_key_passes_even_when_asked_for() {
-        let outer = names(&[("ANTHROPIC_API_KEY", "sk"), ("LONGHAUL_X", "1"), ("OTHER_KEY", "sk2"), ("PATH", "/bin")]);
-        let pass = ["ANTHROPIC_API_KEY", "LONGHAUL_X", "OTHER_KEY"].map(str::to_owned);
-        let environment = environment(&outer, &pass, &["OTHER_KEY".to_owned()]);
-        assert_eq!(environment, names(&[("PATH", "/bin"), ("TERM", "dumb")]));
-    }
-
-    #[test]
-    fn a_private_home_finds_the_tools_and_nothing_else() {
-        let folder = tempfile::tempdir().unwrap();
-        let (outer, home) = (folder.path().join("outer"), folder.path().join("home"));
-        for path in [".cargo/bin", ".local/bin", ".ssh"] {
-            std::fs::create_dir_all(outer.join(path)).unwrap();
+    /// Returns how strong it is.
+    pub fn level(&self) -> Level {
+        match self {
+            Self::Bubblewrap(_) => Level::Bubblewrap,
+            Self::Plain(_) => Level::Plain,
         }
-        lay_home(&home, Some(&outer)).unwrap();
-        lay_home(&home, Some(&outer)).unwrap();
-        assert!(home.join(".cargo/bin").is_dir() && home.join(".local/bin").is_dir());
-        assert!(!home.join(".ssh").exists());
+    }
+
+    /// Tells whether a server in it is reached by what runs outside of it.
+    pub fn is_reached_from_outside(&self) -> bool {
+        match self {
+            Self::Bubblewrap(bubblewrap) => bubblewrap.network() == Network::On,
+            Self::Plain(_) => true,
+        }
+    }
+
+    /// Returns the program of ours inside with which `arguments` can be run there; none where we can do it ourselves.
+    pub fn own_program(&self) -> Option<&'static str> {
+        match self {
+            Self::Bubblewrap(_) => Some(room::OWN_PROGRAM),
+            Self::Plain(_) => None,
+        }
     }
 }

@@ -2,20 +2,21 @@
 
 use std::collections::BTreeMap;
 use std::fs;
+use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::Context;
 use serde_json::Value;
-use tempfile::TempDir;
 
 use crate::message::ToolResult;
 use crate::process::Command;
 use crate::process::Exit;
 use crate::process::Finished;
 use crate::process::Leftovers;
-use crate::sandbox::Plain;
+use crate::process::Survivor;
+use crate::sandbox::Sandbox;
 use crate::tools::clip;
 use crate::tools::input::Input;
 use crate::tools::input::ToolError;
@@ -25,6 +26,12 @@ use crate::tools::input::tell;
 const ROOM_FOR_NOTES: usize = 4_000;
 /// Bytes kept at each end of an output for its file: practically every output whole, and no way to fill the disk.
 const KEEP: usize = 4 * 1024 * 1024;
+
+/// Bytes of the longest path of a directory.
+const LONGEST_PATH: u64 = 64 * 1024;
+
+/// Background processes that are named.
+const JOBS: usize = 10;
 
 /// Limits of the agent's commands.
 #[derive(Clone, Debug)]
@@ -42,36 +49,36 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { usual: seconds(120), most: seconds(600), grace: seconds(2), shown: 30_000 }
+        Self { usual: seconds(120), most: seconds(600), grace: seconds(1), shown: 30_000 }
     }
 }
 
 /// Runs the agent's commands.
 pub(super) struct Shell<'a> {
-    sandbox: &'a Plain,
+    sandbox: &'a Sandbox,
     program: &'static str,
     root: PathBuf,
     dir: PathBuf,
     environment: BTreeMap<String, String>,
     limits: Limits,
     artifacts: PathBuf,
-    /// Holds the file into which each command tells its last directory.
-    told: TempDir,
+    /// The file into which each command tells its last directory.
+    told: PathBuf,
 }
 
 impl<'a> Shell<'a> {
-    /// Opens a shell that starts at `root` and keeps large outputs below `artifacts`.
+    /// Opens a shell that starts at `root` and keeps large outputs below `artifacts`; `desk` is for its own files.
     pub(super) fn new(
-        sandbox: &'a Plain,
+        sandbox: &'a Sandbox,
         root: &Path,
         environment: BTreeMap<String, String>,
         limits: Limits,
         artifacts: &Path,
-    ) -> anyhow::Result<Self> {
-        let told = tempfile::tempdir().context("could not make a temporary folder for the shell")?;
+        desk: &Path,
+    ) -> Self {
         let program = if has_bash(&environment) { "bash" } else { "sh" };
-        let (root, artifacts) = (root.to_owned(), artifacts.to_owned());
-        Ok(Self { sandbox, program, dir: root.clone(), root, environment, limits, artifacts, told })
+        let (dir, root, artifacts) = (root.to_owned(), root.to_owned(), artifacts.to_owned());
+        Self { sandbox, program, root, dir, environment, limits, artifacts, told: desk.join("directory") }
     }
 
     /// Answers one call.
@@ -92,8 +99,13 @@ impl<'a> Shell<'a> {
     }
 
     /// Ends everything that runs in the background and says how much that was.
-    pub(super) fn end_jobs(&mut self) -> usize {
+    pub(super) fn end_jobs(&mut self) -> Vec<Survivor> {
         self.sandbox.end()
+    }
+
+    /// Tells whether what runs in the background is reached by a check, too.
+    pub(super) fn is_reached_from_outside(&self) -> bool {
+        self.sandbox.is_reached_from_outside()
     }
 
     fn restart(&mut self) -> ToolResult {
@@ -101,7 +113,7 @@ impl<'a> Shell<'a> {
         self.dir.clone_from(&self.root);
         ToolResult::text(format!(
             "restarted: {}; the working directory is `{}`",
-            jobs_ended(ended),
+            jobs_ended(&ended),
             self.root.display()
         ))
     }
@@ -140,9 +152,8 @@ impl<'a> Shell<'a> {
     fn command(&self, text: &str, limit: Duration) -> Command {
         // The trap tells the directory also after `exit`, and the shell's own builtin is meant, whatever the command
         // defines or forbids. A command with a trap of its own stays where it was.
-        let told = self.told_file();
-        fs::remove_file(&told).ok();
-        let tell = format!("command pwd -P >| {} 2>/dev/null || :", quoted(&told.to_string_lossy()));
+        fs::remove_file(&self.told).ok();
+        let tell = format!("command pwd -P >| {} 2>/dev/null || :", quoted(&self.told.to_string_lossy()));
         let text = format!("trap {} EXIT\n{text}", quoted(&tell));
         let mut command = Command::new(self.program, &["-c", &text], &self.dir, self.environment.clone()).limit(limit);
         command.grace = self.limits.grace;
@@ -151,13 +162,9 @@ impl<'a> Shell<'a> {
         command
     }
 
-    fn told_file(&self) -> PathBuf {
-        self.told.path().join("directory")
-    }
-
     /// Takes over the directory the command ended in.
     fn follow(&mut self, notes: &mut Vec<String>) {
-        let Ok(told) = fs::read_to_string(self.told_file()) else { return };
+        let Some(told) = read_told(&self.told) else { return };
         let dir = PathBuf::from(told.strip_suffix('\n').unwrap_or(&told));
         if told.is_empty() {
             notes.push(format!("the directory the command ended in is gone; back in `{}`", self.dir.display()));
@@ -194,12 +201,28 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// Says how many background jobs were ended.
-pub(super) fn jobs_ended(count: usize) -> String {
-    match count {
-        0 => "no background job was running".to_owned(),
-        1 => "1 background job was ended".to_owned(),
-        more => format!("{more} background jobs were ended"),
+/// Reads what a command told, which may have put anything in the file's place.
+fn read_told(path: &Path) -> Option<String> {
+    let flags = rustix::fs::OFlags::NOFOLLOW | rustix::fs::OFlags::NONBLOCK | rustix::fs::OFlags::CLOEXEC;
+    let file = fs::File::from(rustix::fs::open(path, flags, rustix::fs::Mode::empty()).ok()?);
+    if !file.metadata().ok()?.is_file() {
+        return None;
+    }
+    let mut told = String::new();
+    file.take(LONGEST_PATH).read_to_string(&mut told).ok()?;
+    Some(told)
+}
+
+/// Says which background processes were ended.
+pub(super) fn jobs_ended(ended: &[Survivor]) -> String {
+    match ended {
+        [] => "nothing was running in the background".to_owned(),
+        ended => {
+            let named: Vec<String> = ended.iter().take(JOBS).map(Survivor::to_string).collect();
+            let more = ended.len().saturating_sub(JOBS);
+            let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+            format!("ended in the background: {}{more}", named.join(", "))
+        }
     }
 }
 
@@ -212,7 +235,7 @@ fn exit_told(exit: &Exit, limit: Duration) -> String {
              and its output sent to a file",
             limit.as_secs_f64()
         ),
-        Exit::Interrupted => "interrupted".to_owned(),
+        Exit::Silent | Exit::Interrupted => exit.to_string(),
         Exit::NotStarted(reason) => format!("not started: {reason}"),
     }
 }
@@ -232,18 +255,23 @@ mod tests {
     use serde_json::json;
 
     use crate::process;
+    use tempfile::TempDir;
+
     use crate::process::Interrupt;
 
     use super::*;
 
     struct Place {
         folder: TempDir,
-        sandbox: Plain,
+        sandbox: Sandbox,
     }
 
     impl Place {
         fn new() -> Self {
-            Self { folder: tempfile::tempdir().unwrap(), sandbox: Plain::new(Interrupt::new()) }
+            Self {
+                folder: tempfile::tempdir().unwrap(),
+                sandbox: Sandbox::plain(Path::new("/nowhere"), &Interrupt::new()),
+            }
         }
 
         fn root(&self) -> PathBuf {
@@ -254,7 +282,8 @@ mod tests {
             let environment = BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
             fs::create_dir_all(self.root()).unwrap();
             let limits = Limits { grace: Duration::from_millis(200), ..Limits::default() };
-            Shell::new(&self.sandbox, &self.root(), environment, limits, &self.folder.path().join("artifacts")).unwrap()
+            let artifacts = self.folder.path().join("artifacts");
+            Shell::new(&self.sandbox, &self.root(), environment, limits, &artifacts, self.folder.path())
         }
     }
 
@@ -338,10 +367,8 @@ mod tests {
         let group = result.lines().next().unwrap().parse().unwrap();
         assert!(process::group_lives(group));
         let restarted = shell.call(&json!({"restart": true})).unwrap().as_text();
-        assert_eq!(
-            restarted,
-            format!("restarted: 1 background job was ended; the working directory is `{}`", place.root().display())
-        );
+        assert!(restarted.starts_with("restarted: ended in the background: `sleep 300` (process "), "{restarted}");
+        assert!(restarted.ends_with(&format!("; the working directory is `{}`", place.root().display())));
         assert!(!process::group_lives(group));
         assert!(run(&mut shell, "pwd").starts_with(&format!("{}\n", place.root().display())));
     }

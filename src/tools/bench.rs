@@ -21,7 +21,7 @@ use crate::memory::Store;
 use crate::message::ToolCall;
 use crate::message::ToolResult;
 use crate::process::Interrupt;
-use crate::sandbox::Plain;
+use crate::sandbox::Sandbox;
 use crate::tools::Kind;
 use crate::tools::Limits;
 use crate::tools::Toolbox;
@@ -30,7 +30,7 @@ use crate::tools::Workplace;
 pub(crate) struct Bench {
     pub(crate) folder: TempDir,
     pub(crate) interrupt: Interrupt,
-    sandbox: Plain,
+    sandbox: Sandbox,
     memory: Store,
 }
 
@@ -46,7 +46,7 @@ impl Bench {
         let seeds = [Change::put("features.json", checklist), Change::put("progress.md", "# Progress\n")];
         memory.write("init: seeds", &seeds, &Origin::of(Author::Longhaul)).unwrap();
         let interrupt = Interrupt::new();
-        Self { folder, sandbox: Plain::new(interrupt.clone()), interrupt, memory }
+        Self { folder, sandbox: Sandbox::plain(&root, &interrupt), interrupt, memory }
     }
 
     pub(crate) fn root(&self) -> PathBuf {
@@ -90,6 +90,7 @@ impl Bench {
             root,
             memory: &mut self.memory,
             sandbox: &self.sandbox,
+            desk: outside.clone(),
             origin,
             environment: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
             artifacts: outside.join("artifacts"),

@@ -16,7 +16,7 @@ use crate::tools::input::tell;
 /// Characters of the check's output that are shown.
 const SHOWN: usize = 20_000;
 
-/// Answers one call. What still runs in the background ends first, since the gate will not find it either.
+/// Answers one call. What runs in the background and could answer in its place ends first: the gate will not find it either.
 /// `pinned` returns the bytes of a pinned file, to show what differs.
 pub(super) fn call(
     gate: &Gate,
@@ -28,11 +28,11 @@ pub(super) fn call(
     Input::new(input, &[])?;
     let check =
         feature.check.as_ref().ok_or_else(|| tell(format!("`{}` has no check: hand over and say so", feature.id)))?;
-    let ended = shell.end_jobs();
+    let ended = if shell.is_reached_from_outside() { shell.end_jobs() } else { Vec::new() };
     let trial = gate.try_out(check, pinned)?;
     let mut text = told(&trial);
-    if ended > 0 {
-        text.push_str(&format!("[{} first, as the gate does; `setup` starts servers again]\n", jobs_ended(ended)));
+    if !ended.is_empty() {
+        text.push_str(&format!("[{}, as the gate does; `setup` starts servers again]\n", jobs_ended(&ended)));
     }
     Ok(ToolResult::text(text))
 }

@@ -32,6 +32,8 @@ use serde_json::Value;
 
 pub use bash::Limits;
 pub use checklist::line;
+pub use edit::TORN;
+pub use edit::answer as edit;
 pub use hand_over::HandOver;
 pub use initializer::FEATURES_A_CALL;
 pub use initializer::InitText;
@@ -55,7 +57,7 @@ use crate::memory::Store;
 use crate::memory::ToolUse;
 use crate::message::ToolCall;
 use crate::message::ToolResult;
-use crate::sandbox::Plain;
+use crate::sandbox::Sandbox;
 
 /// What the tools of one session work on.
 pub struct Workplace<'a> {
@@ -63,7 +65,9 @@ pub struct Workplace<'a> {
     pub root: PathBuf,
     pub memory: &'a mut Store,
     /// Where the agent's commands run.
-    pub sandbox: &'a Plain,
+    pub sandbox: &'a Sandbox,
+    /// A folder of the shell's own, outside the project, that commands can write into.
+    pub desk: PathBuf,
     /// Session, feature and project commit of what is written.
     pub origin: Origin,
     /// The whole environment of the agent's commands.
@@ -104,8 +108,14 @@ impl<'a> Toolbox<'a> {
     pub fn new(place: Workplace<'a>, kind: Kind<'a>) -> Result<Self> {
         let identity = identity(&place.root)
             .with_context(|| format!("the project's folder `{}` is not there", place.root.display()))?;
-        let shell =
-            Shell::new(place.sandbox, &place.root, place.environment.clone(), place.limits.clone(), &place.artifacts)?;
+        let shell = Shell::new(
+            place.sandbox,
+            &place.root,
+            place.environment.clone(),
+            place.limits.clone(),
+            &place.artifacts,
+            &place.desk,
+        );
         Ok(Self { place, kind, shell, identity, handed_over: None, told_missing: false, tampered: false })
     }
 
@@ -152,7 +162,7 @@ impl<'a> Toolbox<'a> {
         let input = &call.input;
         match (call.name.as_str(), &self.kind) {
             ("memory", _) => memory::call(place.memory, &origin, input),
-            ("str_replace_based_edit_tool", _) => edit::call(&place.root, input),
+            ("str_replace_based_edit_tool", _) => edit::call_in(place.sandbox, &place.root, input),
             ("checklist", _) => checklist::call(&read_checklist(place.memory)?, &place.head_tree, input),
             ("bash", _) => {
                 let result = self.shell.call(input)?;

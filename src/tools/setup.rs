@@ -11,7 +11,7 @@ use crate::process::Command;
 use crate::process::Exit;
 use crate::process::Finished;
 use crate::process::Leftovers;
-use crate::sandbox::Plain;
+use crate::sandbox::Sandbox;
 use crate::tools::bash::quoted;
 use crate::tools::clip;
 use crate::tools::input::Input;
@@ -23,7 +23,7 @@ const SHOWN: usize = 8_000;
 
 /// Answers one call of the tool.
 pub(super) fn call(
-    sandbox: &Plain,
+    sandbox: &Sandbox,
     root: &Path,
     script: Option<&str>,
     environment: &BTreeMap<String, String>,
@@ -47,7 +47,7 @@ pub fn init_command(script: &str) -> String {
 
 /// Runs the init script `script` of the project at `root`, within `limit`; what it starts stays alive in `sandbox`.
 pub fn run_init(
-    sandbox: &Plain,
+    sandbox: &Sandbox,
     root: &Path,
     script: &str,
     environment: &BTreeMap<String, String>,
@@ -68,7 +68,7 @@ pub fn init_told(script: &str, finished: &Finished) -> String {
         Exit::TimedOut => {
             format!("was stopped after its limit of {seconds:.1} s; it must end by itself, servers in the background")
         }
-        Exit::Interrupted => "was interrupted".to_owned(),
+        Exit::Silent | Exit::Interrupted => format!("was stopped: {}", finished.exit),
         Exit::NotStarted(reason) => format!("could not start: {reason}"),
     };
     let output = finished.output.text();
@@ -96,7 +96,7 @@ mod tests {
         project
     }
 
-    fn setup(project: &TempDir, sandbox: &Plain, limit: f64) -> ToolResult {
+    fn setup(project: &TempDir, sandbox: &Sandbox, limit: f64) -> ToolResult {
         let environment = BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
         let limit = Duration::from_secs_f64(limit);
         call(sandbox, project.path(), Some("init.sh"), &environment, limit, &json!({})).unwrap()
@@ -105,7 +105,7 @@ mod tests {
     #[test]
     fn the_script_runs_whether_it_is_executable_or_not() {
         let project = project("#!/bin/sh\necho \"$LONGHAUL_PHASE in $(pwd -P)\"\n");
-        let sandbox = Plain::new(Interrupt::new());
+        let sandbox = Sandbox::plain(Path::new("/nowhere"), &Interrupt::new());
         let expected = format!("it printed:\nstart in {}", project.path().canonicalize().unwrap().display());
         assert!(setup(&project, &sandbox, 20.0).as_text().ends_with(&expected));
         fs::set_permissions(project.path().join("init.sh"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -115,16 +115,16 @@ mod tests {
     #[test]
     fn what_it_starts_stays_and_its_failure_is_told() {
         let project = project("sleep 300 >/dev/null 2>&1 &\nexit 3\n");
-        let sandbox = Plain::new(Interrupt::new());
+        let sandbox = Sandbox::plain(Path::new("/nowhere"), &Interrupt::new());
         let result = setup(&project, &sandbox, 20.0);
         assert!(result.is_error && result.as_text().contains("failed with exit code 3 after"), "{result:?}");
-        assert_eq!(sandbox.end(), 1);
+        assert_eq!(sandbox.end().len(), 1);
     }
 
     #[test]
     fn a_script_that_never_ends_is_stopped() {
         let project = project("echo up; sleep 300\n");
-        let sandbox = Plain::new(Interrupt::new());
+        let sandbox = Sandbox::plain(Path::new("/nowhere"), &Interrupt::new());
         let result = setup(&project, &sandbox, 0.2);
         assert!(
             result.is_error && result.as_text().contains("servers in the background; it printed:\nup"),
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn a_project_without_a_script_says_so() {
-        let sandbox = Plain::new(Interrupt::new());
+        let sandbox = Sandbox::plain(Path::new("/nowhere"), &Interrupt::new());
         let told = call(&sandbox, Path::new("/"), None, &BTreeMap::new(), Duration::ZERO, &json!({})).unwrap_err();
         assert!(matches!(told, ToolError::TellModel(text) if text.starts_with("there is no init script")));
     }

@@ -19,7 +19,7 @@ use longhaul::memory::Store;
 use longhaul::message::ToolCall;
 use longhaul::process::Interrupt;
 use longhaul::project::Project;
-use longhaul::sandbox::Plain;
+use longhaul::sandbox::Sandbox;
 use longhaul::tools::Kind;
 use longhaul::tools::Limits;
 use longhaul::tools::Toolbox;
@@ -78,11 +78,12 @@ impl Session {
         let origin = Origin::of(Author::Longhaul);
         let seeds = [Change::put("features.json", checklist.render()), Change::put("checks/login.sh", script)];
         memory.write("init: checklist", &seeds, &origin).unwrap();
-        let sandbox = Plain::new(interrupt.clone());
+        let sandbox = Sandbox::plain(project.common_dir(), &interrupt);
         let workplace = Workplace {
             root: project.root().to_owned(),
             memory: &mut memory,
             sandbox: &sandbox,
+            desk: self.project.home().to_owned(),
             origin,
             environment: environment.clone(),
             artifacts: self.project.home().join("artifacts"),
@@ -126,9 +127,9 @@ fn the_check_tool_ends_background_jobs_first_and_says_so() {
         ("check", json!({})),
     ]);
     assert!(told[0].ends_with("it printed:\nup"), "{}", told[0]);
-    let first = "[2 background jobs were ended first, as the gate does; `setup` starts servers again]";
+    let first = "as the gate does; `setup` starts servers again]";
     assert!(told[2].contains(first), "{}", told[2]);
-    assert!(!told[3].contains("background job"), "{}", told[3]);
+    assert!(!told[3].contains("ended in the background"), "{}", told[3]);
 }
 
 #[test]

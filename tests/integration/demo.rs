@@ -28,7 +28,7 @@ const SCENES: [&str; 12] = [
     "▸ the checklist attacked with the memory tool: refused",
     "▸ the fault is repaired and the feature proven",
     "▸ the checklist attacked by shell: undone, and the session proves nothing",
-    "▸ its code was right, so the next look at the check proves it",
+    "▸ its code was right, and its check proves it",
     "▸ a longhaul killed in mid-session",
     "▸ the next one goes on from the last committed state",
     "▸ the interrupted feature is finished and proven",
@@ -39,10 +39,22 @@ const SCENES: [&str; 12] = [
 #[test]
 fn the_demo_tells_its_whole_story_and_leaves_nothing_behind() {
     let (empty, temporary) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
-    let demo = run(LONGHAUL, &["demo"], empty.path(), temporary.path());
+    let demo = run(LONGHAUL, &["demo", "--set", "sandbox.mode=off"], empty.path(), temporary.path());
     demo.exits(0).prints("all 12 scenes were seen").prints("git --git-dir=");
     let told: Vec<&str> = demo.stdout.lines().filter(|line| line.starts_with('▸')).collect();
     assert_eq!(told, SCENES, "{}", demo.whole());
+    assert_eq!((names(empty.path()), names(temporary.path())), (vec![], vec![]), "{}", demo.whole());
+}
+
+#[test]
+fn in_a_sandbox_the_attack_by_shell_is_out_of_reach() {
+    let (empty, temporary) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
+    let demo = run(LONGHAUL, &["demo", "--set", "sandbox.mode=bubblewrap"], empty.path(), temporary.path());
+    demo.exits(0).prints("all 12 scenes were seen").prints("features.json: Read-only file system");
+    let told: Vec<&str> = demo.stdout.lines().filter(|line| line.starts_with('▸')).collect();
+    let mut expected = SCENES;
+    expected[5] = "▸ the checklist attacked by shell: it cannot be written there";
+    assert_eq!(told, expected, "{}", demo.whole());
     assert_eq!((names(empty.path()), names(temporary.path())), (vec![], vec![]), "{}", demo.whole());
 }
 

@@ -226,7 +226,7 @@ fn during_a_command_what_it_wrote_is_kept_and_what_still_runs_is_ended() {
 
     let run = goes_on(&project, 2);
 
-    run.tells("session 1 was interrupted").tells("a command of a longhaul that was killed was still running");
+    run.tells("session 1 was interrupted").tells("commands of a longhaul that was killed were still running");
     assert!(!processes.iter().any(|process| lives(process)));
     assert_eq!(
         project.git(["show", "--format=%s", "--name-only", "HEAD~1"]),
@@ -292,7 +292,7 @@ fn after_a_command_and_before_the_next_request_an_edit_in_the_view_is_kept() {
     kill_at_the_pipe(&project, ["run"]);
     assert_eq!(project.played().requests().len(), 1);
 
-    goes_on(&project, 2).tells("session 1 was interrupted").tells("was still running; it was ended");
+    goes_on(&project, 2).tells("session 1 was interrupted").tells("were still running, and were ended");
 
     assert_eq!(project.memory_git(["show", "HEAD:notes/x.md"]), "kept");
     assert_eq!(project.git(["show", "--format=", "--name-only", "HEAD~1"]), "work");

@@ -13,6 +13,7 @@ mod provider_replay;
 mod provider_script;
 mod reports;
 mod running;
+mod sandboxed;
 mod setting_up;
 mod support;
 mod tampering;

@@ -23,6 +23,8 @@ pub(super) struct Stage {
     kept: bool,
     program: PathBuf,
     variables: BTreeMap<String, String>,
+    /// Settings given to the demo, for every command in it.
+    set: Vec<String>,
     /// Home and temporary files; removed with the stage.
     _private: TempDir,
 }
@@ -31,10 +33,11 @@ impl Stage {
     /// Makes the project with its specification committed, in `keep` or in a folder that goes away again.
     pub(super) fn set(
         keep: Option<&Path>,
-        environment: &Environment,
+        context: &super::Context,
         base_url: &str,
         interrupt: &Interrupt,
     ) -> Result<Self> {
+        let environment = &context.environment;
         let private = private_folder(environment)?;
         let project = match keep {
             Some(folder) => empty_folder(&environment.directory.join(folder))?,
@@ -42,7 +45,8 @@ impl Stage {
         };
         let variables = variables(environment, private.path(), base_url)?;
         let program = std::env::current_exe().context("could not find longhaul's own program file")?;
-        let stage = Self { project, kept: keep.is_some(), program, variables, _private: private };
+        let set = context.set.iter().flat_map(|(key, value)| ["--set".to_owned(), format!("{key}={value}")]).collect();
+        let stage = Self { project, kept: keep.is_some(), program, variables, set, _private: private };
         stage.make_project(interrupt)?;
         Ok(stage)
     }
@@ -58,7 +62,8 @@ impl Stage {
     /// Returns the command that runs this very program in the project.
     pub(super) fn longhaul(&self, words: &[&str]) -> process::Command {
         // Should the demo itself be killed, its child gives up soon after the model is gone.
-        let words: Vec<&str> = words.iter().copied().chain(["--set", "provider.outage_budget=5s"]).collect();
+        let set = self.set.iter().map(String::as_str).chain(["--set", "provider.outage_budget=5s"]);
+        let words: Vec<&str> = words.iter().copied().chain(set).collect();
         let mut command = process::Command::new("longhaul", &words, &self.project, self.variables.clone());
         command.program = self.program.clone().into_os_string();
         command
@@ -149,7 +154,7 @@ mod tests {
     fn nothing_of_the_users_reaches_the_children() {
         let outer = [("ANTHROPIC_API_KEY", "mine"), ("HOME", "/home/ada"), ("LONGHAUL_AGENT_MODEL", "x")];
         let outer = outer.map(|(name, value)| (name.to_owned(), value.to_owned())).into();
-        let environment = Environment { variables: outer, directory: PathBuf::from("/") };
+        let environment = Environment { variables: outer, directory: PathBuf::from("/"), ..Environment::default() };
         let inner = variables(&environment, Path::new("/private"), "http://127.0.0.1:1").unwrap();
         let told: Vec<String> = inner.iter().map(|(name, value)| format!("{name}={value}")).collect();
         let expected = [

@@ -1,10 +1,12 @@
 //! What the demo has to show. A scene has been seen when a line of a child's output holds all of its words, after the
 //! scene before it.
 
-/// One thing to see.
+/// One thing to see; what holds the agent's commands can make it look different.
 struct Scene {
     title: &'static str,
     words: &'static [&'static str],
+    /// Title and words where bubblewrap keeps the agent from the attempt itself.
+    held: Option<(&'static str, &'static [&'static str])>,
 }
 
 const SCENES: [Scene; 12] = [
@@ -14,8 +16,14 @@ const SCENES: [Scene; 12] = [
     scene("a false «done»: refused, and the check says why", &["1 10 11 12"]),
     scene("the checklist attacked with the memory tool: refused", &["error", "features.json"]),
     scene("the fault is repaired and the feature proven", &["check done: passed", "proven"]),
-    scene("the checklist attacked by shell: undone, and the session proves nothing", &["session 5", "proves nothing"]),
-    scene("its code was right, so the next look at the check proves it", &["remove", "proven without a session"]),
+    Scene {
+        held: Some(("the checklist attacked by shell: it cannot be written there", &["exit code", "features.json"])),
+        ..scene(
+            "the checklist attacked by shell: undone, and the session proves nothing",
+            &["session 5", "proves nothing"],
+        )
+    },
+    scene("its code was right, and its check proves it", &["check remove: passed", "proven"]),
     scene("a longhaul killed in mid-session", &["kill -9"]),
     scene("the next one goes on from the last committed state", &["session 6", "interrupted"]),
     scene("the interrupted feature is finished and proven", &["check search: passed", "proven"]),
@@ -24,7 +32,7 @@ const SCENES: [Scene; 12] = [
 ];
 
 const fn scene(title: &'static str, words: &'static [&'static str]) -> Scene {
-    Scene { title, words }
+    Scene { title, words, held: None }
 }
 
 /// How far the story has been told.
@@ -46,11 +54,10 @@ impl Story {
     /// Takes a line, and returns the title of the scene it completes.
     pub(super) fn hear(&mut self, line: &str) -> Option<&'static str> {
         let scene = SCENES.get(self.next)?;
-        if !scene.words.iter().all(|word| line.contains(word)) {
-            return None;
-        }
+        let ways = std::iter::once((scene.title, scene.words)).chain(scene.held);
+        let (title, _) = ways.into_iter().find(|(_, words)| words.iter().all(|word| line.contains(word)))?;
         self.next += 1;
-        Some(scene.title)
+        Some(title)
     }
 
     /// Counts the scenes seen.

@@ -14,6 +14,9 @@ use crate::tools::clip;
 use crate::tools::input::ToolError;
 use crate::tools::input::tell;
 
+/// How a file's name begins before it has its place; none of them belongs into a commit.
+pub const TORN: &str = ".longhaul-edit-";
+
 /// Lines shown before and after a change.
 const AROUND: usize = 4;
 /// Characters of the shown part; a change is not the place to read a file.
@@ -129,15 +132,12 @@ fn write(target: &Target, content: &str) -> Result<(), ToolError> {
     if mode & 0o222 == 0 {
         return Err(tell(format!("`{}` is read-only: change its mode with `bash` if it may be written", target.shown)));
     }
-    // A file torn off by a kill must not end up in a commit; git does not see this folder.
-    let unseen = target.root.join(".longhaul");
+    let temporary = |folder: &Path| {
+        tempfile::Builder::new().prefix(TORN).permissions(Permissions::from_mode(mode)).tempfile_in(folder)
+    };
+    // A file torn off by a kill must not end up in a commit; git does not see this folder. In a sandbox it is read-only.
     let beside = target.real.parent().unwrap_or(Path::new("/"));
-    let folder = if unseen.is_dir() { unseen.as_path() } else { beside };
-    let mut file = tempfile::Builder::new()
-        .prefix(".longhaul-")
-        .permissions(Permissions::from_mode(mode))
-        .tempfile_in(folder)
-        .map_err(could_not)?;
+    let mut file = temporary(&target.root.join(".longhaul")).or_else(|_| temporary(beside)).map_err(could_not)?;
     file.write_all(content.as_bytes()).map_err(could_not)?;
     if target.real.exists() {
         // The file's own mode, also where the umask took bits away.

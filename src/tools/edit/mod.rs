@@ -1,6 +1,7 @@
 //! The `str_replace_based_edit_tool`: views and edits the project's text files.
 
 mod change;
+mod inside;
 mod path;
 mod view;
 
@@ -13,11 +14,15 @@ use crate::tools::input::Input;
 use crate::tools::input::ToolError;
 use crate::tools::input::tell;
 
+pub use change::TORN;
+pub use inside::answer;
+pub(super) use inside::call_in;
+
 /// Characters of a view, as told to the service with the tool.
 pub(super) const SHOWN: usize = 16_000;
 
 /// Answers one call on the project at `root`.
-pub(super) fn call(root: &Path, input: &Value) -> Result<ToolResult, ToolError> {
+fn call(root: &Path, input: &Value) -> Result<ToolResult, ToolError> {
     let known = ["command", "path", "view_range", "file_text", "old_str", "new_str", "insert_line", "insert_text"];
     let input = Input::new(input, &known)?;
     let command = input.text("command")?;

@@ -67,6 +67,11 @@ impl Project {
         self
     }
 
+    /// Holds every later command by bubblewrap.
+    pub(crate) fn sandboxed(self) -> Self {
+        self.variable("LONGHAUL_SANDBOX_MODE", "bubblewrap")
+    }
+
     #[track_caller]
     pub(crate) fn played(&self) -> &Model {
         self.model.as_ref().expect("a model was started")
@@ -136,6 +141,8 @@ impl Project {
             pair("PATH", &std::env::var("PATH").expect("a PATH")),
             pair("HOME", &self.home().display().to_string()),
             pair("GIT_CONFIG_NOSYSTEM", "1"),
+            // What these tests look at from outside would be out of the commands' reach.
+            pair("LONGHAUL_SANDBOX_MODE", "off"),
             pair("GIT_AUTHOR_NAME", "Ada"),
             pair("GIT_AUTHOR_EMAIL", "ada@example.org"),
             pair("GIT_COMMITTER_NAME", "Ada"),

@@ -1,0 +1,260 @@
+//! The host's side of a sandbox made by bubblewrap: starts it, gives orders to the supervisor in it, and ends it.
+
+use super::Cgroups;
+use super::Network;
+use super::Room;
+use super::Settings;
+use super::cgroup::Group;
+use super::room::OWN_PROGRAM;
+use super::wire;
+use super::wire::Answer;
+use super::wire::Order;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::process;
+use crate::process::Command;
+use crate::process::Ended;
+use crate::process::Exit;
+use crate::process::Finished;
+use crate::process::Happening;
+use crate::process::Happenings;
+use crate::process::Interrupt;
+use crate::process::Lasting;
+use crate::process::Streams;
+use crate::process::Survivor;
+use anyhow::Context;
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::ffi::OsString;
+use std::fs::File;
+use std::io::PipeReader;
+use std::io::Read;
+use std::os::fd::AsFd;
+use std::os::fd::OwnedFd;
+use std::os::unix::net::UnixStream;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::sync::Mutex;
+use std::sync::MutexGuard;
+use std::sync::PoisonError;
+use std::sync::mpsc::Receiver;
+use std::sync::mpsc::Sender;
+use std::time::Duration;
+
+/// How long a sandbox may take to be there.
+const START: Duration = Duration::from_secs(20);
+
+/// How long the supervisor may take to answer beyond what a command may take; then it is not the supervisor any more that
+/// decides.
+const ANSWER: Duration = Duration::from_secs(3);
+
+/// Time between TERM and KILL for what still lives at the end.
+const GRACE: Duration = Duration::from_secs(2);
+
+/// A sandbox that is opened, and opened anew should a command have brought it down.
+pub struct Bubblewrap {
+    program: PathBuf,
+    cgroups: Option<Cgroups>,
+    arguments: Vec<OsString>,
+    network: Network,
+    interrupt: Interrupt,
+    inside: Mutex<Option<Inside>>,
+}
+
+/// A running sandbox.
+struct Inside {
+    bwrap: Lasting,
+    socket: UnixStream,
+    answers: Receiver<Answer>,
+    /// Told when a command has ended.
+    waiting: Arc<Mutex<Option<Sender<Happening>>>>,
+    /// Removed last, when nothing is in it any more.
+    limits: Option<Group>,
+}
+
+impl Bubblewrap {
+    pub(super) fn open(settings: &Settings, room: &Room, interrupt: Interrupt) -> Result<Self> {
+        let mut arguments = room.arguments(settings)?;
+        arguments.extend(["--".into(), OWN_PROGRAM.into()]);
+        arguments.extend(settings.supervisor.iter().skip(1).cloned());
+        let inside = Mutex::new(Some(Inside::start(&settings.bwrap, &arguments, settings.cgroups.as_ref())?));
+        Ok(Self {
+            program: settings.bwrap.clone(),
+            cgroups: settings.cgroups.clone(),
+            arguments,
+            network: room.network,
+            interrupt,
+            inside,
+        })
+    }
+
+    pub(super) fn run(&self, command: &Command) -> Finished {
+        let mut inside = self.inside();
+        process::observe(command, |streams, happenings| {
+            if self.interrupt.requested() {
+                return Ended { exit: Exit::Interrupted, group: None };
+            }
+            let exit = match self.started(&mut inside) {
+                Ok(inside) => inside.run(command, streams, happenings, &self.interrupt),
+                Err(error) => Some(Exit::NotStarted(format!("{error:#}"))),
+            };
+            // Whoever does not answer is not trusted with another command.
+            let exit = exit.unwrap_or_else(|| {
+                *inside = None;
+                Exit::NotStarted("the sandbox did not answer in time and was ended".to_owned())
+            });
+            Ended { exit, group: None }
+        })
+    }
+
+    pub(super) fn network(&self) -> Network {
+        self.network
+    }
+
+    pub(super) fn end(&self) -> Vec<Survivor> {
+        let mut inside = self.inside();
+        let ended = inside.as_ref().map(Inside::end);
+        match ended {
+            None => Vec::new(),
+            Some(Some(survivors)) => survivors,
+            Some(None) => {
+                *inside = None;
+                Vec::new()
+            }
+        }
+    }
+
+    fn started<'a>(&self, inside: &'a mut Option<Inside>) -> Result<&'a Inside> {
+        let running = match inside.take().filter(|running| running.bwrap.wait(Duration::ZERO).is_none()) {
+            Some(running) => running,
+            None => Inside::start(&self.program, &self.arguments, self.cgroups.as_ref())?,
+        };
+        Ok(inside.insert(running))
+    }
+
+    fn inside(&self) -> MutexGuard<'_, Option<Inside>> {
+        self.inside.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Inside {
+    /// Starts bubblewrap with an empty environment, since process 1 shows its own to everybody inside.
+    fn start(program: &Path, arguments: &[OsString], cgroups: Option<&Cgroups>) -> Result<Self> {
+        let mut command = Command::new("", &[], Path::new("/"), BTreeMap::new());
+        command.program = program.into();
+        command.args = arguments.to_vec();
+        let (socket, theirs) = UnixStream::pair().context("could not make a socket for the sandbox")?;
+        let (said, errors) = std::io::pipe().context("could not make a pipe for the sandbox")?;
+        let output = errors.try_clone().context("could not make a pipe for the sandbox")?;
+        let input = Some(File::from(OwnedFd::from(theirs)));
+        let bwrap = Lasting::start(&command, Streams { input, output, errors }).map_err(|error| not_started(&error))?;
+        let (sender, answers) = std::sync::mpsc::channel();
+        let waiting: Arc<Mutex<Option<Sender<Happening>>>> = Arc::default();
+        let (reader, told) = (socket.try_clone().context("could not share a socket")?, Arc::clone(&waiting));
+        std::thread::spawn(move || pass_answers(&reader, &sender, &told));
+        let mut inside = Self { bwrap, socket, answers, waiting, limits: None };
+        match inside.answers.recv_timeout(START) {
+            Ok(Answer::Ready) => {
+                inside.limits = cgroups.and_then(Group::make);
+                // Nothing runs in there yet that could have started something unseen.
+                inside.limits.iter().for_each(|limits| limits.add(&inside.bwrap.family()));
+                Ok(inside)
+            }
+            _ => {
+                drop(inside);
+                Err(not_started(&reason(said)).into())
+            }
+        }
+    }
+
+    /// Runs a command; none when the supervisor does not answer.
+    fn run(&self, command: &Command, streams: Streams, happenings: &Happenings, interrupt: &Interrupt) -> Option<Exit> {
+        let group = self.bwrap.id();
+        *self.waiting() = Some(happenings.sender());
+        interrupt.register(group, &happenings.sender());
+        let exit = self.order(command, &streams).ok().and_then(|()| {
+            drop(streams);
+            self.follow(command, happenings)
+        });
+        *self.waiting() = None;
+        // A second interrupt still reaches what the command left alive, and a first one tells nobody.
+        interrupt.register(group, &std::sync::mpsc::channel().0);
+        exit
+    }
+
+    fn order(&self, command: &Command, streams: &Streams) -> std::io::Result<()> {
+        let order = Order::Run { command: Box::new(command.clone()), has_input: streams.input.is_some() };
+        let input = streams.input.iter().map(AsFd::as_fd);
+        let descriptors: Vec<_> = input.chain([streams.output.as_fd(), streams.errors.as_fd()]).collect();
+        wire::send(&self.socket, &order, &descriptors)
+    }
+
+    fn follow(&self, command: &Command, happenings: &Happenings) -> Option<Exit> {
+        let happening = happenings.wait(command.limit + command.grace + ANSWER)?;
+        if happening != Happening::Exited {
+            wire::send(&self.socket, &Order::Stop(happening), &[]).ok()?;
+            let ended = |happening: &Happening| *happening == Happening::Exited;
+            while !happenings.wait(command.grace + ANSWER).as_ref().map(ended)? {}
+        }
+        match self.answers.try_recv() {
+            Ok(Answer::Ended(exit)) => Some(exit),
+            _ => None,
+        }
+    }
+
+    fn end(&self) -> Option<Vec<Survivor>> {
+        wire::send(&self.socket, &Order::End { grace: GRACE }, &[]).ok()?;
+        match self.answers.recv_timeout(GRACE + ANSWER) {
+            Ok(Answer::AllEnded(survivors)) => Some(survivors),
+            _ => None,
+        }
+    }
+
+    fn waiting(&self) -> MutexGuard<'_, Option<Sender<Happening>>> {
+        self.waiting.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+}
+
+impl Drop for Inside {
+    fn drop(&mut self) {
+        // The supervisor ends when it hears no more, and everything inside with it; else it is killed with `bwrap`.
+        self.socket.shutdown(std::net::Shutdown::Both).ok();
+        if self.bwrap.wait(ANSWER).is_none() {
+            self.bwrap.kill();
+        }
+    }
+}
+
+/// Passes answers on; the end of a command is told to whoever waits for it, also when no answer can come any more.
+fn pass_answers(socket: &UnixStream, answers: &Sender<Answer>, waiting: &Mutex<Option<Sender<Happening>>>) {
+    loop {
+        let answer = wire::receive::<Answer>(socket).ok().flatten().map(|(answer, _)| answer);
+        let over = answer.is_none();
+        let tells_end = matches!(answer, None | Some(Answer::Ended(_)));
+        if answer.is_some_and(|answer| answers.send(answer).is_err()) {
+            return;
+        }
+        if let (true, Some(waiting)) = (tells_end, &*waiting.lock().unwrap_or_else(PoisonError::into_inner)) {
+            waiting.send(Happening::Exited).ok();
+        }
+        if over {
+            return;
+        }
+    }
+}
+
+/// Reads why the sandbox did not come to be.
+fn reason(said: PipeReader) -> String {
+    let mut text = String::new();
+    said.take(4096).read_to_string(&mut text).ok();
+    match text.trim() {
+        "" => "it did not answer".to_owned(),
+        said => said.to_owned(),
+    }
+}
+
+fn not_started(reason: &str) -> Failure {
+    Failure::new(Kind::Failed, format!("the sandbox could not be started: {reason}"))
+        .hint("`longhaul doctor` says what is missing; `--set sandbox.mode=off` does without, see the README first")
+}

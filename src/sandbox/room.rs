@@ -1,0 +1,175 @@
+//! What commands see in bubblewrap, as its arguments.
+//!
+//! Later mounts lie over earlier ones: first the machine read-only, then what is hidden of it, then what is shown again.
+
+use super::Network;
+use super::Settings;
+use super::homes;
+use anyhow::Context;
+use anyhow::Result;
+use std::ffi::OsString;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Where this program itself lies inside.
+pub(super) const OWN_PROGRAM: &str = "/run/longhaul/longhaul";
+
+/// What of `/proc` would let the superuser reach the machine, read-only or empty inside.
+const PROC_READ_ONLY: [&str; 6] = ["asound", "bus", "fs", "irq", "sys", "sysrq-trigger"];
+const PROC_EMPTY: [&str; 6] = ["kcore", "keys", "latency_stats", "sched_debug", "timer_list", "timer_stats"];
+
+/// Folders of everybody's, each replaced by one of the sandbox's own.
+const OWN_FOLDERS: [&str; 5] = ["/tmp", "/var/tmp", "/run", "/home", "/root"];
+
+/// Files with secrets of the machine that the superuser could read without any capability.
+const MACHINE_SECRETS: [&str; 4] = ["/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-"];
+
+/// Keys and the like, below the home, for a project that holds its user's home.
+const HOME_SECRETS: [&str; 10] = [
+    ".ssh",
+    ".aws",
+    ".azure",
+    ".config/gcloud",
+    ".config/longhaul",
+    ".docker",
+    ".gnupg",
+    ".kube",
+    ".netrc",
+    ".git-credentials",
+];
+
+/// Where names are looked up with the network on, where `/etc/resolv.conf` leads there.
+const RESOLVERS: [&str; 3] = ["/run/systemd/resolve", "/run/resolvconf", "/run/NetworkManager"];
+
+/// What commands may do to the project's repository.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Git {
+    /// Everything but its settings and its hooks.
+    Writable,
+    ReadOnly,
+}
+
+/// What one sandbox shows of the project.
+#[derive(Clone, Debug)]
+pub struct Room {
+    /// The project's own path, at which commands find it.
+    pub root: PathBuf,
+    /// The folder that lies there; another one for a checkout.
+    pub folder: PathBuf,
+    /// The git folder that all worktrees share, with our own folder in it.
+    pub common_dir: PathBuf,
+    pub git: Git,
+    /// Further folders, at their own paths: read-only, and writable.
+    pub shown: Vec<PathBuf>,
+    pub writable: Vec<PathBuf>,
+    pub network: Network,
+}
+
+impl Room {
+    /// Returns the arguments of `bwrap` that make this room, without the command in it.
+    pub(super) fn arguments(&self, settings: &Settings) -> Result<Vec<OsString>> {
+        let mut mounts = Mounts::default();
+        mounts.flags(&["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
+        if self.network == Network::Off {
+            mounts.flags(&["--unshare-net"]);
+        }
+        mounts.flags(&["--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"]);
+        machine(&mut mounts, settings, self.network);
+        self.project(&mut mounts, settings)?;
+        if let Some(program) = settings.supervisor.first() {
+            mounts.mount("--ro-bind", Path::new(program), Path::new(OWN_PROGRAM));
+        }
+        self.writable.iter().for_each(|folder| mounts.mount("--bind", folder, folder));
+        mounts.flags(&["--remount-ro", "/run"]);
+        mounts.0.extend(["--chdir".into(), self.root.clone().into_os_string()]);
+        Ok(mounts.0)
+    }
+
+    /// Shows the project, and of its repository what commands may see and change.
+    fn project(&self, mounts: &mut Mounts, settings: &Settings) -> Result<()> {
+        mounts.mount("--bind", &self.folder, &self.root);
+        let inside = settings.home.iter().flat_map(|home| HOME_SECRETS.map(|secret| home.join(secret)));
+        inside.filter(|secret| secret.starts_with(&self.root)).for_each(|secret| mounts.hide(&secret));
+        let pointer = self.root.join(".git");
+        if pointer.is_file() {
+            mounts.mount("--ro-bind", &pointer, &pointer);
+        }
+        let bind = if self.git == Git::Writable { "--bind" } else { "--ro-bind" };
+        mounts.mount(bind, &self.common_dir, &self.common_dir);
+        let hooks = self.common_dir.join("hooks");
+        // A folder that is not there could be made, with hooks that run the next time its owner commits.
+        fs::create_dir_all(&hooks).with_context(|| format!("could not make `{}`", hooks.display()))?;
+        for kept in ["config", "config.worktree", "hooks"].map(|name| self.common_dir.join(name)) {
+            mounts.mount_if_there("--ro-bind", &kept);
+        }
+        let view = self.root.join(".longhaul");
+        if self.git == Git::Writable {
+            mounts.mount_if_there("--ro-bind", &view);
+        }
+        let state = self.common_dir.join("longhaul");
+        mounts.empty(&state);
+        self.shown.iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
+        if state.is_dir() {
+            mounts.0.extend(["--remount-ro".into(), state.into_os_string()]);
+        }
+        Ok(())
+    }
+}
+
+/// Shows the machine, without what is the user's own.
+fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
+    mounts.mount("--ro-bind", Path::new("/"), Path::new("/"));
+    mounts.flags(&["--dev", "/dev", "--proc", "/proc"]);
+    PROC_READ_ONLY.iter().for_each(|name| mounts.mount_if_there("--ro-bind", &Path::new("/proc").join(name)));
+    PROC_EMPTY.iter().for_each(|name| mounts.hide(&Path::new("/proc").join(name)));
+    MACHINE_SECRETS.iter().for_each(|path| mounts.hide(Path::new(path)));
+    OWN_FOLDERS.iter().for_each(|path| mounts.empty(Path::new(path)));
+    if let Some(home) = settings.home.as_deref().filter(|home| home.parent().is_some()) {
+        mounts.empty(home);
+        homes::shown(settings).iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
+        homes::hidden(settings).iter().for_each(|file| mounts.hide(file));
+    }
+    settings.read.iter().for_each(|folder| mounts.mount_if_there("--ro-bind", folder));
+    if network == Network::On {
+        RESOLVERS.iter().for_each(|folder| mounts.mount_if_there("--ro-bind", Path::new(folder)));
+    }
+}
+
+/// The arguments so far.
+#[derive(Default)]
+struct Mounts(Vec<OsString>);
+
+impl Mounts {
+    fn flags(&mut self, flags: &[&str]) {
+        self.0.extend(flags.iter().map(OsString::from));
+    }
+
+    fn mount(&mut self, how: &str, from: &Path, to: &Path) {
+        self.0.extend([how.into(), from.into(), to.into()]);
+    }
+
+    /// Lays what is there over itself; what is not there cannot be held.
+    fn mount_if_there(&mut self, how: &str, path: &Path) {
+        if path.exists() {
+            self.mount(how, path, path);
+        }
+    }
+
+    /// Lays an empty folder over a folder.
+    fn empty(&mut self, folder: &Path) {
+        // A link leads to a folder that is looked at under its own name.
+        if folder.is_dir() && !folder.is_symlink() {
+            self.0.extend(["--tmpfs".into(), folder.into()]);
+        }
+    }
+
+    /// Hides a file, or what is in a folder.
+    fn hide(&mut self, path: &Path) {
+        if path.is_dir() {
+            self.empty(path);
+        } else if path.exists() {
+            self.mount("--ro-bind", Path::new("/dev/null"), path);
+        }
+    }
+}
