@@ -7,6 +7,7 @@ mod group;
 mod interrupt;
 mod output;
 mod own;
+mod program;
 mod running;
 
 pub use group::end_groups;
@@ -16,6 +17,7 @@ pub use group::with_variable as groups_with_variable;
 pub use interrupt::Interrupt;
 pub use output::Output;
 pub use own::keep_to_itself;
+pub use program::find_program;
 pub use running::Heard;
 pub use running::Running;
 

@@ -4,10 +4,18 @@
 
 mod orphans;
 mod plain;
+mod probe;
 
 pub use orphans::end_orphans;
 pub use orphans::mark;
 pub use plain::Plain;
+pub use probe::Bubblewrap;
+pub use probe::Cgroups;
+pub use probe::Lacking;
+pub use probe::NEEDED;
+pub use probe::Probe;
+pub use probe::bubblewrap;
+pub use probe::probe;
 
 use std::collections::BTreeMap;
 use std::fmt::Display;
