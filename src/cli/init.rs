@@ -29,7 +29,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    let settings = settle(&context.config(&[])?, context);
+    let (config, read) = context.config(&[])?;
+    let settings = settle(&config, read, context);
     let interrupt = Interrupt::new();
     signals::watch(&interrupt, &context.output)?;
     let directory = &context.environment.directory;

@@ -17,12 +17,14 @@ mod memory;
 mod narration;
 mod output;
 mod past;
+mod project_settings;
 mod rehearse;
 mod run;
 mod settings;
 mod show;
 mod signals;
 mod status;
+mod trust;
 mod visible;
 
 pub use context::Context;
@@ -63,6 +65,7 @@ enum Command {
     #[command(subcommand)]
     Feature(feature::Command),
     Memory(memory::Args),
+    Trust(trust::Args),
     Rehearse(rehearse::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -96,6 +99,7 @@ fn dispatch(command: Command, context: &Context) -> Result<Code> {
         Command::Accept(args) => accept::run(&args, context),
         Command::Feature(command) => feature::run(&command, context),
         Command::Memory(args) => memory::run(&args, context),
+        Command::Trust(args) => trust::run(&args, context),
         Command::Rehearse(args) => rehearse::run(&args, context),
         Command::Demo(args) => demo::run(&args, context),
         Command::Completions(args) => completions::run(&args, context),

@@ -7,6 +7,7 @@ mod plain;
 mod probe;
 
 pub use orphans::end_orphans;
+pub use orphans::is_marked;
 pub use orphans::mark;
 pub use plain::Plain;
 pub use probe::Bubblewrap;

@@ -17,3 +17,4 @@ mod setting_up;
 mod support;
 mod tampering;
 mod trajectory;
+mod trusting;
