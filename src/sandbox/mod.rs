@@ -2,10 +2,15 @@
 //!
 //! Only plain mode exists: a process group a command. It finds and undoes what a command changes, it prevents nothing.
 
+mod choice;
 mod orphans;
 mod plain;
 mod probe;
 
+pub use choice::Choice;
+pub use choice::Mode;
+pub use choice::WhyPlain;
+pub use choice::choose;
 pub use orphans::end_orphans;
 pub use orphans::is_marked;
 pub use orphans::mark;
