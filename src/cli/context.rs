@@ -34,6 +34,13 @@ pub struct Context {
 impl Context {
     /// Reads all settings; `flags` are those that an option of their own gives. Notes about them are told.
     pub fn config(&self, flags: &[(&str, Option<String>)]) -> Result<(Config, Read)> {
+        let (config, read) = self.quiet_config(flags)?;
+        config.notes.iter().for_each(|note| self.output.warn(note));
+        Ok((config, read))
+    }
+
+    /// Reads all settings and leaves it to the caller to tell the notes.
+    pub(super) fn quiet_config(&self, flags: &[(&str, Option<String>)]) -> Result<(Config, Read)> {
         let shared = SharedSettings::find(&self.environment)?;
         let given = flags.iter().filter_map(|(key, value)| Some(((*key).to_owned(), value.clone()?)));
         let flags: Vec<(String, String)> = self.set.iter().cloned().chain(given).collect();
@@ -42,9 +49,8 @@ impl Context {
         let (project, trust) = shared.as_ref().map_or((None, Trust::None), SharedSettings::holding);
         let read = Read { shared: project.as_ref().map(|file| file.text.clone()), own };
         let variables = Some(&self.environment.variables);
-        let config = Config::load(&Sources { user, project, trust, variables, flags: &flags })?;
-        let replaced = shared.as_ref().and_then(SharedSettings::replaced);
-        config.notes.iter().map(String::as_str).chain(replaced).for_each(|note| self.output.warn(note));
+        let mut config = Config::load(&Sources { user, project, trust, variables, flags: &flags })?;
+        config.notes.extend(shared.as_ref().and_then(SharedSettings::replaced).map(str::to_owned));
         Ok((config, read))
     }
 

@@ -8,6 +8,7 @@ mod check;
 mod completions;
 mod context;
 mod demo;
+mod doctor;
 mod error;
 mod feature;
 mod init;
@@ -65,6 +66,7 @@ enum Command {
     #[command(subcommand)]
     Feature(feature::Command),
     Memory(memory::Args),
+    Doctor(doctor::Args),
     Trust(trust::Args),
     Rehearse(rehearse::Args),
     Demo(demo::Args),
@@ -99,6 +101,7 @@ fn dispatch(command: Command, context: &Context) -> Result<Code> {
         Command::Accept(args) => accept::run(&args, context),
         Command::Feature(command) => feature::run(&command, context),
         Command::Memory(args) => memory::run(&args, context),
+        Command::Doctor(args) => doctor::run(&args, context),
         Command::Trust(args) => trust::run(&args, context),
         Command::Rehearse(args) => rehearse::run(&args, context),
         Command::Demo(args) => demo::run(&args, context),

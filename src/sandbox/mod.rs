@@ -50,7 +50,7 @@ const ALLOWED: [&str; 6] = ["PATH", "LANG", "TZ", "USER", "LOGNAME", "SHELL"];
 const DEFAULT_PATH: &str = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin";
 
 /// Tool homes that a private home takes over; what is not there is not missed.
-const TOOL_HOMES: [&str; 6] = [".cargo", ".rustup", ".nvm", ".pyenv", ".local/bin", ".cache/ms-playwright"];
+pub const TOOL_HOMES: [&str; 6] = [".cargo", ".rustup", ".nvm", ".pyenv", ".local/bin", ".cache/ms-playwright"];
 
 /// Makes the environment of a child from the outer one: an allow-list and the names in `pass`. No key is ever passed,
 /// neither by the names in `secrets` nor by a prefix of ours, also when `pass` asks for it.
