@@ -98,6 +98,8 @@ fn the_init_script_is_looked_at() {
     assert_eq!(init(look().exits(1)), ["ok", "missing"]);
     project.write("init.sh", "echo no first line\n");
     assert_eq!(init(look().exits(1)), ["missing"]);
+    project.write("init.sh", "#!/bin/sh\r\necho up\r\n");
+    assert_eq!(init(look().exits(1)), ["missing"]);
     project.write("init.sh", "#!/bin/sh\necho up\n");
     assert_eq!(init(look().exits(0)), ["ok"]);
 }

@@ -4,8 +4,11 @@ use crate::support::Project;
 use crate::support::bash;
 use crate::support::hand_over;
 use crate::support::reply;
+use crate::support::runs_here;
 use crate::support::session;
 use serde_json::Value;
+use serde_json::json;
+use std::process::Stdio;
 
 const BINARY: &str = env!("CARGO_BIN_EXE_longhaul");
 
@@ -78,6 +81,32 @@ fn nothing_is_trusted_unseen() {
     share(&project, "[hooks]\nsession_end = \"no list\"\n");
     project.run(["trust", "--yes"]).exits(2).tells("`hooks.session_end` is `\"no list\"` in `longhaul.toml`, line 2");
     project.run(["trust", "--list"]).exits(0).prints("you trust no project's settings");
+}
+
+#[test]
+fn on_a_terminal_a_person_is_asked() {
+    if !runs_here("script") {
+        return;
+    }
+    let project = sharing(WIDENS, 0);
+    let answers = |answer: &str| {
+        let mut command = std::process::Command::new("script");
+        command.args(["-qec", &format!("{BINARY} trust"), "/dev/null"]).current_dir(project.root());
+        command.env_clear().envs(project.environment()).stdin(Stdio::piped()).stdout(Stdio::piped());
+        let mut child = command.spawn().unwrap();
+        std::io::Write::write_all(&mut child.stdin.take().unwrap(), answer.as_bytes()).unwrap();
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{output:?}");
+        String::from_utf8_lossy(&output.stdout).into_owned()
+    };
+
+    let said = answers("\n");
+    assert!(said.contains("trust this content? [y/N]") && said.contains("nothing changed"), "{said}");
+    project.run(["trust", "--list"]).exits(0).prints("you trust no project's settings");
+
+    let said = answers("y\n");
+    assert!(said.contains("trusted, with exactly this content"), "{said}");
+    project.run(["trust", "--list"]).exits(0).prints("as it lies there");
 }
 
 #[test]
@@ -155,6 +184,25 @@ fn f07_settings_that_a_session_removes_hold_until_a_person_agrees() {
     project.run(["status"]).exits(0).tells("may have been changed by a session");
     project.run(["trust", "--yes"]).exits(0).prints("`longhaul.toml` is gone").prints("budget.sessions = 0, now 1");
     project.run(["status"]).exits(0).hides("may have been changed by a session");
+}
+
+/// F07 once more: a kill before the hook hides nothing.
+#[test]
+fn f07_settings_of_a_session_that_was_killed_wait_too() {
+    let plant = "printf '[agent]\\nmodel = \"planted\"\\n' > longhaul.toml; git add -A; git commit -qm settings";
+    let silent = json!({ "silence": "60s" });
+    let project = Project::ready()
+        .feature("a", "test -f a")
+        .model([session([reply([bash(plant)]), silent]), session([reply([hand_over()])])]);
+    let mut child = project.start(["run"]);
+    project.played().wait_for_silence();
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    project.run(["run", "--sessions", "1"]).exits(3).tells("so the version before holds");
+
+    assert!(models(&project).iter().all(|model| model == "claude-opus-5-5"), "{:?}", models(&project));
+    assert!(project.read("longhaul.toml").contains("planted"), "the session's file is left as it is");
 }
 
 #[test]

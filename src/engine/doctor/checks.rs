@@ -74,6 +74,15 @@ pub(super) fn init_script(ws: &mut Workspace, machine: &Machine<'_>) -> Result<V
     let text = String::from_utf8_lossy(&bytes);
     let executable = path.metadata().is_ok_and(|metadata| metadata.permissions().mode() & 0o111 != 0);
     let first_line = text.lines().next().unwrap_or_default();
+    if text.starts_with("#!") && text.contains("\r\n") {
+        let text =
+            format!("`{script}` has line ends of Windows, which its first line and `sh` take for part of a name");
+        return Ok(vec![Finding::missing(
+            TOPIC,
+            text,
+            "save it with plain line ends, and set `eol=lf` in .gitattributes",
+        )]);
+    }
     let how = match interpreter(first_line) {
         Some(_) if executable => format!("`{script}` begins with `{first_line}`"),
         None if executable => {
