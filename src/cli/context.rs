@@ -1,6 +1,7 @@
 //! What every subcommand works with, and how it gets its settings.
 
 use super::output::Output;
+use super::project_settings::SharedSettings;
 use super::sandbox::Commands;
 use super::settings::settle;
 use super::signals;
@@ -9,6 +10,10 @@ use crate::config::Config;
 use crate::config::Environment;
 use crate::config::File;
 use crate::config::Sources;
+use crate::config::Trust;
+use crate::engine::custody::Read;
+use crate::engine::custody::SHARED;
+use crate::engine::custody::same_text;
 use crate::engine::workspace::Access;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
@@ -18,9 +23,6 @@ use crate::project::Project;
 use anyhow::Result;
 use std::path::PathBuf;
 use std::sync::Arc;
-
-/// The file with the settings a team shares.
-const SHARED: &str = "longhaul.toml";
 
 /// The world as one command sees it.
 pub struct Context {
@@ -33,15 +35,37 @@ pub struct Context {
 
 impl Context {
     /// Reads all settings; `flags` are those that an option of their own gives. Notes about them are told.
-    pub fn config(&self, flags: &[(&str, Option<String>)]) -> Result<Config> {
-        let user = self.environment.user_config().map(|path| File::read(&path)).transpose()?.flatten();
-        let project = self.shared_settings()?;
+    pub fn config(&self, flags: &[(&str, Option<String>)]) -> Result<(Config, Read)> {
+        let (config, read) = self.quiet_config(flags)?;
+        config.notes.iter().for_each(|note| self.output.warn(note));
+        Ok((config, read))
+    }
+
+    /// Reads all settings and leaves it to the caller to tell the notes.
+    pub(super) fn quiet_config(&self, flags: &[(&str, Option<String>)]) -> Result<(Config, Read)> {
+        let shared = SharedSettings::find(&self.environment)?;
         let given = flags.iter().filter_map(|(key, value)| Some(((*key).to_owned(), value.clone()?)));
         let flags: Vec<(String, String)> = self.set.iter().cloned().chain(given).collect();
+        let user = self.user_settings()?;
+        let own = self.own_files(user.as_ref());
+        let (project, trust) = shared.as_ref().map_or((None, Trust::None), SharedSettings::holding);
+        let read = Read { shared: project.as_ref().map(|file| file.text.clone()), own };
         let variables = Some(&self.environment.variables);
-        let config = Config::load(&Sources { user, project, variables, flags: &flags })?;
-        config.notes.iter().for_each(|note| self.output.warn(note));
-        Ok(config)
+        let mut config = Config::load(&Sources { user, project, trust, variables, flags: &flags })?;
+        config.notes.extend(shared.as_ref().and_then(SharedSettings::replaced).map(str::to_owned));
+        Ok((config, read))
+    }
+
+    /// Reads the user's own settings.
+    pub(super) fn user_settings(&self) -> Result<Option<File>> {
+        Ok(self.environment.user_config().map(|path| File::read(&path)).transpose()?.flatten())
+    }
+
+    /// Returns the user's own files as they are now; a session has no business with them.
+    fn own_files(&self, config: Option<&File>) -> Vec<(PathBuf, Option<String>)> {
+        let config = self.environment.user_config().map(|path| (path, config.map(|file| file.text.clone())));
+        let trust = self.environment.trust_file().map(|path| (path.clone(), std::fs::read_to_string(path).ok()));
+        config.into_iter().chain(trust).collect()
     }
 
     /// Opens the project around the working directory, with its memory, and works in it.
@@ -54,7 +78,8 @@ impl Context {
         work: impl FnOnce(&mut Workspace) -> Result<T>,
     ) -> Result<T> {
         let commands = if access == Access::Work { Commands::WillRun } else { Commands::None };
-        let settings = settle(&self.config(flags)?, self, commands)?;
+        let (config, read) = self.config(flags)?;
+        let settings = settle(&config, read, self, commands)?;
         let interrupt = Interrupt::new();
         if access != Access::Look {
             signals::watch(&interrupt, &self.output)?;
@@ -68,15 +93,6 @@ impl Context {
         workspace.memory.on_notice(move |text| output.warn(text));
         work(&mut workspace)
     }
-
-    /// Reads the settings in the project around the working directory. Outside of one there are none: whether that is an
-    /// error, the command itself says.
-    fn shared_settings(&self) -> Result<Option<File>> {
-        let project = Project::discover(&self.environment.directory, self.environment.variables.clone());
-        let file = project.ok().map(|project| File::read(&project.root().join(SHARED))).transpose()?.flatten();
-        // Messages name it as a person in the project would.
-        Ok(file.map(|file| File { path: PathBuf::from(SHARED), ..file }))
-    }
 }
 
 /// Refuses shared settings that are not committed as they lie there: the agent may have written them.
@@ -86,8 +102,8 @@ pub(super) fn require_committed_settings(project: &Project) -> Result<()> {
         Some(head) => project.blob_at(&head.commit, SHARED)?,
         None => None,
     };
-    let unix = |text: &str| text.replace("\r\n", "\n");
-    if committed.is_some_and(|bytes| unix(&String::from_utf8_lossy(&bytes)) == unix(&file.text)) {
+    let committed = committed.map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+    if committed.is_some() && same_text(committed.as_deref(), Some(&file.text)) {
         return Ok(());
     }
     Err(Failure::usage(format!("`{SHARED}` is not committed as it lies there"))
@@ -148,7 +164,7 @@ mod tests {
         let set = vec![("budget.usd".to_owned(), "3".to_owned())];
         let context = Context { environment, output, clock: Clock::system(), set };
 
-        let config = context.config(&[("budget.tokens", Some("9".into())), ("budget.time", None)]).unwrap();
+        let config = context.config(&[("budget.tokens", Some("9".into())), ("budget.time", None)]).unwrap().0;
         assert_eq!((config.budget.usd, config.budget.sessions, config.budget.tokens), (3.0, 7, 9));
         assert_eq!(config.source("budget.sessions").to_string(), "`longhaul.toml`, line 3");
     }

@@ -12,6 +12,7 @@ use crate::engine::init::Done;
 use crate::engine::init::Sources;
 use crate::process;
 use crate::process::Interrupt;
+use crate::project::LockFile;
 use anyhow::Result;
 use std::path::PathBuf;
 
@@ -31,7 +32,8 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    let settings = settle(&context.config(&[])?, context, Commands::WillRun)?;
+    let (config, read) = context.config(&[])?;
+    let settings = settle(&config, read, context, Commands::WillRun)?;
     let interrupt = Interrupt::new();
     signals::watch(&interrupt, &context.output)?;
     process::adopt_orphans();
@@ -41,6 +43,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let output: &Output = &context.output;
     let (mut workspace, done) = engine::init::init(directory, &sources, &settings, context.clock, output, &interrupt)?;
     lines(&done).iter().for_each(|line| output.data(line));
+    if config.shown("gate.prepare").is_empty() {
+        offer(&done.lock_files).iter().for_each(|line| output.data(line));
+    }
     let checklist = workspace.checklist()?;
     if args.spec.is_none() || !engine::run::needs_initializer(&workspace, &checklist)? {
         output.data(next(&done));
@@ -77,6 +82,31 @@ fn lines(done: &Done) -> Vec<String> {
     lines.extend(done.imported.iter().flat_map(Report::lines).map(|line| format!("import    {line}")));
     lines.extend(done.kept.iter().map(|line| format!("kept      {line}")));
     lines
+}
+
+/// Offers what to set for the lock files found. Nothing is written: what a command may run is the user's to decide.
+fn offer(lock_files: &[LockFile]) -> Vec<String> {
+    if lock_files.is_empty() {
+        return Vec::new();
+    }
+    let names = lock_files.iter().map(|file| format!("`{}`", file.name)).collect::<Vec<_>>().join(", ");
+    let prepare = lock_files.iter().map(|file| file.prepare).collect::<Vec<_>>().join(" && ");
+    let setting = toml::Value::String(prepare);
+    vec![
+        format!("found     {names}: checks run in your checkout, with what is installed there"),
+        "          to run them in a clean checkout instead, put this into `longhaul.toml`, commit it, and".to_owned(),
+        "          `longhaul trust` it; or put it into your own config.toml:".to_owned(),
+        String::new(),
+        "              [gate]".to_owned(),
+        format!("              prepare = {setting}"),
+        String::new(),
+        "          in the sandbox `prepare` has the network and checks have none; `[sandbox] network = \"on\"` changes that"
+            .to_owned(),
+        format!(
+            "          to let a check prove nothing once the versions differ, add to it: \"closure\": [{}]",
+            lock_files.iter().map(|file| format!("\"{}\"", file.name)).collect::<Vec<_>>().join(", ")
+        ),
+    ]
 }
 
 fn next(done: &Done) -> &'static str {

@@ -8,6 +8,7 @@ mod check;
 mod completions;
 mod context;
 mod demo;
+mod doctor;
 mod error;
 mod feature;
 mod init;
@@ -18,6 +19,7 @@ mod memory;
 mod narration;
 mod output;
 mod past;
+mod project_settings;
 mod rehearse;
 mod run;
 mod sandbox;
@@ -25,6 +27,7 @@ mod settings;
 mod show;
 mod signals;
 mod status;
+mod trust;
 mod visible;
 
 pub use context::Context;
@@ -65,6 +68,8 @@ enum Command {
     #[command(subcommand)]
     Feature(feature::Command),
     Memory(memory::Args),
+    Doctor(doctor::Args),
+    Trust(trust::Args),
     Rehearse(rehearse::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -104,6 +109,8 @@ fn dispatch(command: Command, context: &Context) -> Result<Code> {
         Command::Accept(args) => accept::run(&args, context),
         Command::Feature(command) => feature::run(&command, context),
         Command::Memory(args) => memory::run(&args, context),
+        Command::Doctor(args) => doctor::run(&args, context),
+        Command::Trust(args) => trust::run(&args, context),
         Command::Rehearse(args) => rehearse::run(&args, context),
         Command::Demo(args) => demo::run(&args, context),
         Command::Completions(args) => completions::run(&args, context),

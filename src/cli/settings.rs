@@ -6,6 +6,7 @@ use crate::config::Config;
 use crate::config::Review;
 use crate::engine::budget::Limits;
 use crate::engine::budget::Price;
+use crate::engine::custody::Read;
 use crate::engine::settings::Settings;
 use crate::gate;
 use crate::memory::Caps;
@@ -24,7 +25,7 @@ const GRACE: Duration = Duration::from_secs(1);
 const KEEP: usize = 64 * 1024;
 
 /// Settles everything for one command.
-pub(super) fn settle(config: &Config, context: &Context, commands: Commands) -> Result<Settings> {
+pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: Commands) -> Result<Settings> {
     let variables = &context.environment.variables;
     let key = variables.get(&config.provider.key_env).filter(|key| !key.is_empty());
     let secret_names = vec![config.provider.key_env.clone(), "ANTHROPIC_AUTH_TOKEN".to_owned()];
@@ -63,6 +64,7 @@ pub(super) fn settle(config: &Config, context: &Context, commands: Commands) -> 
         secrets: key.cloned().into_iter().collect(),
         session_start: config.hooks.session_start.clone(),
         session_end: config.hooks.session_end.clone(),
+        read,
     })
 }
 

@@ -24,7 +24,10 @@ fn the_command_line_is_consistent() {
 fn help_and_version_are_what_was_asked_for() {
     let (code, data, rest) = longhaul(&["--help"]);
     assert_eq!((code, rest.as_str()), (Code::Done, ""));
-    let commands = ["init", "run", "status", "log", "show", "check", "accept", "feature", "memory", "rehearse", "demo"];
+    let commands = [
+        "init", "run", "status", "log", "show", "check", "accept", "feature", "memory", "doctor", "trust", "rehearse",
+        "demo",
+    ];
     for command in commands {
         assert!(data.contains(&format!("\n  {command} ")), "{command} in\n{data}");
         let (code, help, _) = longhaul(&[command, "--help"]);
@@ -71,7 +74,7 @@ fn a_wrong_command_line_ends_with_2_and_prints_no_data() {
         &["log", "-n", "many"],
         &["run", "--set", "budget.usd"],
         &["resume"],
-        &["doctor"],
+        &["docter"],
     ];
     for typed in wrong {
         let (code, data, rest) = longhaul(typed);

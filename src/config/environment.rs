@@ -33,9 +33,18 @@ impl Environment {
     ///
     /// A relative `XDG_CONFIG_HOME` is ignored, as its specification asks.
     pub fn user_config(&self) -> Option<PathBuf> {
+        Some(self.user_folder()?.join("config.toml"))
+    }
+
+    /// Returns the file with what the user trusts; none without a home directory.
+    pub fn trust_file(&self) -> Option<PathBuf> {
+        Some(self.user_folder()?.join("trust.toml"))
+    }
+
+    fn user_folder(&self) -> Option<PathBuf> {
         let absolute = |name| self.get(name).map(PathBuf::from).filter(|path| path.is_absolute());
         let folder = absolute("XDG_CONFIG_HOME").or_else(|| Some(absolute("HOME")?.join(".config")))?;
-        Some(folder.join("longhaul/config.toml"))
+        Some(folder.join("longhaul"))
     }
 }
 

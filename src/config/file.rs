@@ -25,6 +25,10 @@ impl File {
     /// Reads a file; none when there is no such file.
     pub fn read(path: &Path) -> Result<Option<Self>> {
         let shown = path.display();
+        // A pipe would hold us for ever, a device would never end.
+        if path.metadata().is_ok_and(|metadata| !metadata.is_file()) {
+            return Err(Failure::usage(format!("`{shown}` is no plain file")).hint("move it out of the way").into());
+        }
         let opened = match fs::File::open(path) {
             Ok(opened) => opened,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
@@ -103,6 +107,16 @@ pub(super) struct Entry {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn what_is_no_plain_file_is_refused_before_it_is_opened() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("config.toml");
+        std::os::unix::fs::symlink("/dev/zero", &path).unwrap();
+        assert!(File::read(&path).unwrap_err().to_string().ends_with("config.toml` is no plain file"));
+        assert!(File::read(folder.path()).is_err());
+        assert!(File::read(&folder.path().join("other.toml")).unwrap().is_none());
+    }
 
     fn file(text: &str) -> File {
         File { path: PathBuf::from("config.toml"), text: text.to_owned() }

@@ -8,6 +8,7 @@ use super::narrow;
 use super::setting::Given;
 use super::setting::Setting;
 use super::setting::Source;
+use super::trust::Trust;
 use crate::failure::Failure;
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -28,6 +29,8 @@ const LIKE: f64 = 0.8;
 pub struct Sources<'a> {
     pub user: Option<File>,
     pub project: Option<File>,
+    /// How far the project's file is trusted.
+    pub trust: Trust,
     pub variables: Option<&'a BTreeMap<String, String>>,
     /// `section.key` and value, in the order given; the last one wins.
     pub flags: &'a [(String, String)],
@@ -52,7 +55,7 @@ impl Layers {
         }
         let own = layers.own_settings(sources)?;
         if let Some(file) = &sources.project {
-            layers.take_project(file, &own)?;
+            layers.take_project(file, &own, sources.trust)?;
         }
         for setting in own {
             layers.held.insert(setting.key.clone(), setting);
@@ -65,9 +68,10 @@ impl Layers {
         self.held.get(key).ok_or_else(|| anyhow::anyhow!("`{key}` is missing in the built-in defaults"))
     }
 
-    /// Returns where each value came from.
-    pub(super) fn sources(&self) -> BTreeMap<String, Source> {
-        self.held.iter().map(|(key, setting)| (key.clone(), setting.source.clone())).collect()
+    /// Returns each value as it was given, and where it came from.
+    pub(super) fn values(&self) -> BTreeMap<String, (String, Source)> {
+        let value = |setting: &Setting| (setting.given.to_string(), setting.source.clone());
+        self.held.iter().map(|(key, setting)| (key.clone(), value(setting))).collect()
     }
 
     fn defaults() -> Result<Self> {
@@ -94,7 +98,7 @@ impl Layers {
         Ok(())
     }
 
-    fn take_project(&mut self, file: &File, own: &[Setting]) -> Result<()> {
+    fn take_project(&mut self, file: &File, own: &[Setting], trust: Trust) -> Result<()> {
         let Entries { settings, prices, empty } = file.entries()?;
         self.refuse_unknown_sections(&file.path, &empty)?;
         if let Some(entry) = prices.first() {
@@ -106,7 +110,7 @@ impl Layers {
             self.know(&entry.key, &source)?;
             let wanted = Setting { key: entry.key, given: Given::Typed(entry.value), source };
             let overridden = own.iter().any(|setting| setting.key == wanted.key);
-            match narrow::judge(&wanted, self.get(&wanted.key)?, overridden)? {
+            match narrow::judge(&wanted, self.get(&wanted.key)?, overridden, trust) {
                 narrow::Ruling::Counts => drop(self.held.insert(wanted.key.clone(), wanted)),
                 narrow::Ruling::DoesNotCount(note) => self.notes.extend(note),
             }

@@ -9,13 +9,17 @@ mod layers;
 mod narrow;
 mod not_yet;
 mod setting;
+mod trust;
 
 pub use environment::Environment;
 pub use file::File;
 pub use layers::DEFAULTS;
 pub use layers::Sources;
 pub use layers::variable_of;
+pub use narrow::risk;
 pub use setting::Source;
+pub use trust::Trust;
+pub use trust::Trusted;
 
 use crate::failure::Failure;
 use crate::sandbox::Mode;
@@ -41,7 +45,7 @@ pub struct Config {
     pub prices: BTreeMap<String, Price>,
     /// What a person should know about values that do not count.
     pub notes: Vec<String>,
-    sources: BTreeMap<String, Source>,
+    values: BTreeMap<String, (String, Source)>,
 }
 
 /// The model and its window.
@@ -142,7 +146,23 @@ impl Config {
 
     /// Returns where the value of `section.key` came from.
     pub fn source(&self, key: &str) -> &Source {
-        self.sources.get(key).unwrap_or(&Source::Default)
+        self.values.get(key).map_or(&Source::Default, |(_, source)| source)
+    }
+
+    /// Returns the value of `section.key` as it was given.
+    pub fn given(&self, key: &str) -> &str {
+        self.values.get(key).map_or("", |(given, _)| given.as_str())
+    }
+
+    /// Returns the value of `section.key` as it was given; text without its quotes.
+    pub fn shown(&self, key: &str) -> &str {
+        let given = self.given(key);
+        given.strip_prefix('"').and_then(|rest| rest.strip_suffix('"')).unwrap_or(given)
+    }
+
+    /// Returns the settings whose value is another one in `other`.
+    pub fn differing<'a>(&'a self, other: &'a Self) -> impl Iterator<Item = &'a str> {
+        self.values.keys().map(String::as_str).filter(|key| self.shown(key) != other.shown(key))
     }
 
     fn read(layers: &Layers) -> Result<Self> {
@@ -165,7 +185,7 @@ impl Config {
             },
             prices: layers.prices.iter().map(read_price).collect::<Result<_>>()?,
             notes: layers.notes.clone(),
-            sources: layers.sources(),
+            values: layers.values(),
         })
     }
 }

@@ -10,6 +10,7 @@ struct Layered {
     project: &'static str,
     variables: &'static [(&'static str, &'static str)],
     flags: &'static [(&'static str, &'static str)],
+    trust: Trust,
 }
 
 impl Layered {
@@ -21,6 +22,7 @@ impl Layered {
         Config::load(&Sources {
             user: file("config.toml", self.user),
             project: file("longhaul.toml", self.project),
+            trust: self.trust,
             variables: Some(&variables),
             flags: &flags,
         })
@@ -156,28 +158,77 @@ fn a_project_may_tighten() {
     assert_eq!((config.run.attempts, config.gate.review, config.memory.files), (1, Review::Ask, 10));
 }
 
+/// Values in a project's file that wait for trust, each with its key, its line and why.
+const LOOSE: [(&str, &str, usize, &str); 12] = [
+    ("[budget]\nusd = 21\n", "budget.usd", 2, "it is looser than the default `20.0`"),
+    ("[budget]\nusd = 0\n", "budget.usd", 2, "it is looser than the default `20.0`"),
+    ("[budget]\ntime = \"off\"\n", "budget.time", 2, "it is looser than the default `\"8h\"`"),
+    ("[memory]\nfile_bytes = 100001\n", "memory.file_bytes", 2, "it is looser than the default `100000`"),
+    ("[run]\nfinal_sweep = false\n", "run.final_sweep", 2, "only `true` counts there without your trust"),
+    ("[gate]\ntimeout = \"1s\"\n", "gate.timeout", 2, "it needs your trust"),
+    ("[run]\nsweep_budget = \"1s\"\n", "run.sweep_budget", 2, "it needs your trust"),
+    ("[provider]\n\nbase_url = \"http://evil\"\n", "provider.base_url", 3, "it needs your trust"),
+    ("[provider]\nkey_env = \"OTHER\"\n", "provider.key_env", 2, "it needs your trust"),
+    ("[hooks]\nsession_end = [\"rm -rf /\"]\n", "hooks.session_end", 2, "it needs your trust"),
+    ("[sandbox]\npass_env = [\"KEY\"]\n", "sandbox.pass_env", 2, "it needs your trust"),
+    ("[sandbox]\nmode = \"off\"\n", "sandbox.mode", 2, "it needs your trust"),
+];
+
 #[test]
-fn a_project_may_not_widen() {
-    let hint = "set it in your own config.toml instead";
-    let cases = [
-        ("[budget]\nusd = 21\n", "budget.usd", 2, "it is looser than the default `20.0`"),
-        ("[budget]\nusd = 0\n", "budget.usd", 2, "it is looser than the default `20.0`"),
-        ("[budget]\ntime = \"off\"\n", "budget.time", 2, "it is looser than the default `\"8h\"`"),
-        ("[memory]\nfile_bytes = 100001\n", "memory.file_bytes", 2, "it is looser than the default `100000`"),
-        ("[run]\nfinal_sweep = false\n", "run.final_sweep", 2, "only `true` counts there"),
-        ("[gate]\nreview = \"auto\"\n", "gate.review", 2, "only `\"ask\"` counts there"),
-        ("[gate]\nstrict = false\n", "gate.strict", 2, "only `true` counts there"),
-        ("[gate]\ntimeout = \"1s\"\n", "gate.timeout", 2, "it needs your trust"),
-        ("[run]\nsweep_budget = \"1s\"\n", "run.sweep_budget", 2, "it needs your trust"),
-        ("[provider]\n\nbase_url = \"http://evil\"\n", "provider.base_url", 3, "it needs your trust"),
-        ("[hooks]\nsession_end = [\"rm -rf /\"]\n", "hooks.session_end", 2, "it needs your trust"),
-        ("[sandbox]\npass_env = [\"KEY\"]\n", "sandbox.pass_env", 2, "it needs your trust"),
-        ("[prices.m]\ninput = 0\n", "prices.\"m\"", 1, "a project cannot set prices"),
-    ];
-    for (project, key, line, reason) in cases {
-        let expected = format!("`{key}` does not count in `longhaul.toml`, line {line}: {reason} | {hint}");
-        assert_eq!(Layered { project, ..Layered::default() }.refusal(), expected);
+fn what_widens_waits_for_trust_and_is_told() {
+    let defaults = Layered::default().load().unwrap();
+    for (project, key, line, reason) in LOOSE {
+        for (trust, way_out) in [
+            (Trust::None, "look at it with `longhaul trust`"),
+            (Trust::ForAnother, "the file is not as you trusted it: look at it again with `longhaul trust`"),
+        ] {
+            let config = Layered { project, trust, ..Layered::default() }.load().unwrap();
+            let told = format!("`{key}` does not count in `longhaul.toml`, line {line}: {reason}; {way_out}");
+            assert_eq!(config.notes, [told]);
+            assert_eq!(defaults.differing(&config).count(), 0, "{project}");
+        }
     }
+}
+
+#[test]
+fn trusted_settings_count_and_nothing_is_told() {
+    let defaults = Layered::default().load().unwrap();
+    for (project, key, ..) in LOOSE {
+        let config = Layered { project, trust: Trust::Given, ..Layered::default() }.load().unwrap();
+        assert_eq!(config.notes, [""; 0]);
+        assert_eq!(defaults.differing(&config).collect::<Vec<_>>(), [key], "{project}");
+        assert!(matches!(config.source(key), Source::Project { .. }));
+    }
+    let config = Layered { user: "[budget]\nusd = 5\n", project: "[budget]\nusd = 50\n", ..Layered::default() };
+    let config = Layered { trust: Trust::Given, ..config }.load().unwrap();
+    assert_eq!(config.budget.usd, 50.0);
+}
+
+#[test]
+fn a_value_that_changes_nothing_waits_for_nobody() {
+    let project = "[gate]\nreview = \"auto\"\nstrict = false\ntimeout = \"5m\"\n[sandbox]\nmode = \"auto\"\n";
+    assert_eq!(Layered { project, ..Layered::default() }.load().unwrap().notes, [""; 0]);
+    let config = Layered { user: "[gate]\nreview = \"ask\"\n", project, ..Layered::default() }.load().unwrap();
+    assert_eq!(config.gate.review, Review::Ask);
+    assert_eq!(config.notes.len(), 1, "{:?}", config.notes);
+}
+
+#[test]
+fn prices_never_come_from_a_project() {
+    for trust in [Trust::None, Trust::Given] {
+        let expected = "`prices.\"m\"` does not count in `longhaul.toml`, line 1: a project cannot set prices | \
+                        set it in your own config.toml instead";
+        let layered = Layered { project: "[prices.m]\ninput = 0\n", trust, ..Layered::default() };
+        assert_eq!(layered.refusal(), expected);
+    }
+}
+
+#[test]
+fn every_setting_that_runs_something_or_sends_the_key_warns() {
+    for key in ["hooks.session_start", "hooks.session_end", "provider.base_url", "provider.key_env", "sandbox.mode"] {
+        assert!(risk(key).is_some(), "{key}");
+    }
+    assert_eq!(risk("budget.usd"), None);
 }
 
 #[test]

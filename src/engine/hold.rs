@@ -10,6 +10,7 @@ use crate::driver::Opening;
 use crate::engine::budget::Budget;
 use crate::engine::budget::Used;
 use crate::engine::counted;
+use crate::engine::custody;
 use crate::engine::feature;
 use crate::engine::hook;
 use crate::engine::hook::Report;
@@ -75,6 +76,7 @@ fn begin(
     let head = ws.head()?;
     let untracked = ws.project.untracked_marks()?;
     session::write_untracked(folder, &untracked)?;
+    custody::keep(ws)?;
     let title = id.map(|id| ws.checklist().and_then(|list| Ok(list.find(id)?.title.clone()))).transpose()?;
     ws.tell(&Event::SessionStarted {
         session: number,

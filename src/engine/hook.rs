@@ -6,6 +6,7 @@
 use crate::checklist;
 use crate::driver::Ending;
 use crate::engine::counted;
+use crate::engine::custody;
 use crate::engine::session::Session;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
@@ -44,7 +45,7 @@ pub struct Entry {
 pub struct Report {
     pub outcome: Option<Outcome>,
     pub swept: Swept,
-    /// What became of the branch when the session left it or rewrote it, in sentences.
+    /// What became of the branch when the session left it or rewrote it, and of the settings' files, in sentences.
     pub moved: Vec<String>,
     /// Why the session ended, one sentence.
     pub reason: String,
@@ -55,6 +56,7 @@ pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: boo
     let mut report = Report { reason: ending.to_string(), ..Report::default() };
     let leftover = save_leftover(ws, session.number, "", &session.untracked)?;
     report.moved = keep_moved_head(ws, session)?;
+    report.moved.extend(custody::changed(ws)?);
     report.moved.iter().for_each(|text| ws.warn(text));
     step(ws, "leftover changes committed");
     // A person who interrupts wants to stop now: the next run starts with this check.

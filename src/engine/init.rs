@@ -25,6 +25,8 @@ use crate::memory::Policy;
 use crate::memory::SPEC;
 use crate::memory::Store;
 use crate::process::Interrupt;
+use crate::project;
+use crate::project::LockFile;
 use crate::project::Project;
 use crate::prompts;
 use crate::tools;
@@ -54,6 +56,8 @@ pub struct Done {
     pub imported: Option<Report>,
     /// What was asked for and left alone, because memory already holds something there.
     pub kept: Vec<String>,
+    /// Lock files at the project's root: what they name has to be installed before a check can run elsewhere.
+    pub lock_files: Vec<LockFile>,
 }
 
 impl Done {
@@ -90,7 +94,12 @@ pub fn init<'a>(
     let lock = RunLock::take(&place.state.join("run.lock"))?;
     project.exclude(".longhaul/")?;
     project.exclude(&format!("{}*", tools::TORN))?;
-    let mut done = Done { root: project.root().to_owned(), memory: place.repository.clone(), ..Done::default() };
+    let mut done = Done {
+        root: project.root().to_owned(),
+        memory: place.repository.clone(),
+        lock_files: project::lock_files(project.root()),
+        ..Done::default()
+    };
     let mut memory = if Store::exists(&place) {
         Store::open(&place, Policy::Project, settings.caps, clock)?
     } else {

@@ -6,6 +6,8 @@
 pub mod accept;
 pub mod budget;
 pub mod check;
+pub mod custody;
+pub mod doctor;
 pub mod feature;
 pub mod hold;
 pub mod hook;

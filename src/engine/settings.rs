@@ -2,6 +2,7 @@
 
 use crate::engine::budget::Limits;
 use crate::engine::budget::Price;
+use crate::engine::custody;
 use crate::gate;
 use crate::memory::Caps;
 use crate::provider;
@@ -44,4 +45,6 @@ pub struct Settings {
     pub secrets: Vec<String>,
     pub session_start: Vec<String>,
     pub session_end: Vec<String>,
+    /// Where all this was read from.
+    pub read: custody::Read,
 }

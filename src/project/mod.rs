@@ -8,6 +8,7 @@ mod command;
 mod commit;
 mod committed;
 mod history;
+mod lock_files;
 mod nested;
 
 use crate::failure::Failure;
@@ -22,6 +23,8 @@ pub use changes::Changes;
 pub use changes::Marks;
 pub use changes::listed;
 pub use commit::Leftover;
+pub use lock_files::LockFile;
+pub use lock_files::lock_files;
 
 /// The commit that HEAD names.
 #[derive(Clone, Debug, Eq, PartialEq)]

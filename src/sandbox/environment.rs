@@ -35,6 +35,11 @@ pub fn mark(environment: &mut BTreeMap<String, String>, owner: &Path) {
     environment.insert(OWNER.to_owned(), owner.to_string_lossy().into_owned());
 }
 
+/// Tells whether this is the environment of a command that was started for a project, whichever it is.
+pub fn is_marked(environment: &BTreeMap<String, String>) -> bool {
+    environment.contains_key(OWNER)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

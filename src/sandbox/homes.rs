@@ -6,7 +6,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// Folders below the home in which tools live; what is not there is not missed.
-const TOOL_HOMES: [&str; 28] = [
+pub const TOOL_HOMES: [&str; 28] = [
     ".asdf",
     ".bun",
     ".cache/ms-playwright",

@@ -5,6 +5,7 @@
 mod agent_tools;
 mod command_line;
 mod demo;
+mod diagnosis;
 mod kills;
 mod memory_conformance;
 mod provider_client;
@@ -18,3 +19,4 @@ mod setting_up;
 mod support;
 mod tampering;
 mod trajectory;
+mod trusting;

@@ -48,6 +48,37 @@ fn an_init_that_was_cut_off_is_finished_by_the_next() {
 }
 
 #[test]
+fn init_offers_the_lines_for_the_lock_files_it_finds_and_writes_none() {
+    let project = Project::new();
+    project.run(["init"]).exits(0).hides("prepare");
+    for name in ["package-lock.json", "Cargo.lock"] {
+        project.write(name, "");
+    }
+
+    let run = project.run(["init"]);
+
+    run.exits(0).prints("found     `package-lock.json`, `Cargo.lock`: checks run in your checkout");
+    run.prints("              [gate]\n              prepare = \"npm ci && cargo fetch --locked\"\n");
+    run.prints("\"closure\": [\"package-lock.json\", \"Cargo.lock\"]")
+        .prints("in the sandbox `prepare` has the network");
+    assert!(!project.root().join("longhaul.toml").exists());
+    assert!(!project.home().join(".config").exists());
+}
+
+#[test]
+fn the_line_that_init_offers_is_one_that_can_be_copied() {
+    let project = Project::new();
+    project.write("requirements.txt", "");
+    let offered = project.run(["init"]).stdout;
+    let setting: Vec<&str> = offered.lines().filter_map(|line| line.strip_prefix("              ")).collect();
+
+    let settings: toml::Table = toml::from_str(&setting.join("\n")).unwrap();
+
+    let prepare = "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt";
+    assert_eq!(settings["gate"]["prepare"].as_str(), Some(prepare));
+}
+
+#[test]
 fn init_outside_a_repository_says_what_to_do() {
     let project = Project::new();
     fs::remove_dir_all(project.root().join(".git")).unwrap();

@@ -7,6 +7,7 @@ use crate::support::memory;
 use crate::support::reply;
 use crate::support::session;
 use serde_json::json;
+use std::process::Stdio;
 
 fn note(path: &str, text: &str) -> serde_json::Value {
     memory(json!({ "command": "create", "path": path, "file_text": text }))
@@ -120,4 +121,26 @@ fn e19_a_view_of_memory_that_was_added_by_force_stops_no_run() {
 
     project.run(["run"]).exits(0);
     project.run(["run"]).exits(0);
+}
+
+/// E24: a worktree whose folder was deleted by hand blocked the next run.
+#[test]
+fn e24_a_worktree_deleted_by_hand_blocks_nothing() {
+    let silent = json!({ "silence": "60s" });
+    let project = Project::ready().feature("f", "test -f f").model([
+        session([reply([bash("echo half > half.txt")]), silent]),
+        session([reply([bash("touch f")]), reply([hand_over()])]),
+    ]);
+    project.git(["worktree", "add", "--quiet", "../linked", "-b", "linked"]);
+    let linked = project.root().join("../linked");
+    let mut child = project.command(["run"]).current_dir(&linked).stdin(Stdio::null()).spawn().unwrap();
+    project.played().wait_for_silence();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    std::fs::remove_dir_all(&linked).unwrap();
+
+    project.run(["run"]).exits(0).tells("session 1 was interrupted");
+
+    assert_eq!(project.status("f"), "proven");
+    project.run(["doctor"]).exits(0);
 }

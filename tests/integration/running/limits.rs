@@ -113,10 +113,6 @@ fn settings_that_do_not_exist_or_are_not_there_yet_are_refused() {
 
     project.run(["run", "--set", "budget.usb=3"]).exits(2).tells("usd");
     project.run(["run", "--set", "agent.driver=acp"]).exits(2).tells("not yet");
-    project.write("longhaul.toml", "[provider]\nbase_url = \"http://evil.example\"\n");
-    project.git(["add", "longhaul.toml"]);
-    project.git(["commit", "-qm", "settings"]);
-    project.run(["run"]).exits(2).tells("set it in your own config.toml");
 }
 
 #[test]

@@ -127,7 +127,8 @@ impl Project {
         self.command(args).stdin(Stdio::null()).spawn().expect("longhaul starts")
     }
 
-    fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
+    /// Prepares a run of `longhaul`, for what the others do not cover.
+    pub(crate) fn command<S: AsRef<OsStr>>(&self, args: impl IntoIterator<Item = S>) -> Command {
         let mut command = Command::new(env!("CARGO_BIN_EXE_longhaul"));
         command.args(args).current_dir(self.root()).env_clear().envs(self.environment());
         command.stdout(Stdio::piped()).stderr(Stdio::piped());

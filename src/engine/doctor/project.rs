@@ -1,0 +1,96 @@
+//! One project: its repository, its memory, the lock, the init script, the checks.
+
+use super::Finding;
+use super::Machine;
+use super::checks;
+use crate::engine::lock;
+use crate::engine::lock::Held;
+use crate::engine::workspace::Workspace;
+use crate::gate;
+use crate::project;
+use crate::project::Project;
+use crate::project::listed;
+use anyhow::Result;
+use std::path::Path;
+
+/// Where overrides of the prompts would lie.
+const TEMPLATES: &str = ".longhaul/templates";
+
+/// Looks at the repository, and at what memory holds when there is one.
+pub fn project(project: &Project, ws: Option<&mut Workspace>, machine: &Machine<'_>) -> Result<Vec<Finding>> {
+    let mut findings = vec![branch(project)?, clean(project)?, checkout(project)];
+    findings.extend(templates(project.root()));
+    let Some(ws) = ws else {
+        let text = "this project has none yet";
+        findings.push(Finding::warning("memory", text, "`longhaul init` makes it"));
+        return Ok(findings);
+    };
+    findings.push(Finding::ok("memory", ws.memory.place().repository.display().to_string()));
+    findings.push(run_lock(&ws.memory.place().state.join("run.lock")));
+    findings.extend(checks::init_script(ws, machine)?);
+    findings.extend(checks::checks(ws, machine)?);
+    Ok(findings)
+}
+
+fn branch(project: &Project) -> Result<Finding> {
+    let root = project.root().display();
+    Ok(match project.head()? {
+        None => Finding::ok("project", format!("{root}, no commit yet")),
+        Some(head) => match head.branch {
+            Some(branch) => Finding::ok("project", format!("{root}, branch {branch} at {}", &head.commit[..7])),
+            None => Finding::warning(
+                "project",
+                format!("{root}, detached at {}; `run` needs a branch", &head.commit[..7]),
+                "`git switch -c NAME` makes a branch here",
+            ),
+        },
+    })
+}
+
+fn clean(project: &Project) -> Result<Finding> {
+    let changes = project.changes()?;
+    Ok(match (changes.tracked.as_slice(), changes.untracked.len()) {
+        ([], 0) => Finding::ok("tree", "clean"),
+        ([], untracked) => Finding::ok("tree", format!("clean, beside {untracked} untracked files, which stay out")),
+        (tracked, _) => Finding::warning(
+            "tree",
+            format!("uncommitted changes: {}", listed(tracked)),
+            "commit or stash them before `longhaul run`",
+        ),
+    })
+}
+
+/// Says where checks run, and why.
+fn checkout(project: &Project) -> Finding {
+    let found = project::lock_files(project.root());
+    let names: Vec<String> = found.iter().map(|file| format!("`{}`", file.name)).collect();
+    let why = match names.as_slice() {
+        [] => "no lock file found".to_owned(),
+        names => format!("lock files found: {}", names.join(", ")),
+    };
+    Finding::ok("checkout", format!("checks run {}; {why}", gate::IN_PLACE))
+}
+
+/// Overrides would be ignored in silence.
+fn templates(root: &Path) -> Option<Finding> {
+    let any = root.join(TEMPLATES).read_dir().is_ok_and(|mut entries| entries.next().is_some());
+    any.then(|| {
+        let text = format!("`{TEMPLATES}` has files; this version does not read them");
+        Finding::warning("templates", text, "remove them, or wait for a later version")
+    })
+}
+
+fn run_lock(path: &Path) -> Finding {
+    match lock::look(path) {
+        Held::Free => Finding::ok("lock", "free: no longhaul works here now"),
+        Held::By(holder) => {
+            let holder = holder.map_or_else(|| "another process".to_owned(), |id| format!("process {id}"));
+            let text = format!("held by {holder}: a longhaul works here now");
+            Finding::warning("lock", text, "wait for it to end, or interrupt it")
+        }
+        Held::Unknown(reason) => {
+            let text = format!("`{}` cannot be looked at: {reason}", path.display());
+            Finding::warning("lock", text, "check owner and permissions")
+        }
+    }
+}

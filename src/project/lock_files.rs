@@ -1,0 +1,86 @@
+//! The lock files of package managers, and the command that installs exactly what each one names.
+
+use std::path::Path;
+
+/// A lock file at a project's root.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct LockFile {
+    pub name: &'static str,
+    /// Text for `sh` that installs what it names and leaves the file as it is.
+    pub prepare: &'static str,
+}
+
+/// The oldest form of `yarn.lock` wants another option than those after it.
+const YARN: LockFile = LockFile { name: "yarn.lock", prepare: "yarn install --immutable" };
+const YARN_1: LockFile = LockFile { name: "yarn.lock", prepare: "yarn install --frozen-lockfile" };
+
+/// All that are known. Where two of one manager can lie side by side, the one it prefers comes first.
+const KNOWN: [LockFile; 15] = [
+    LockFile { name: "npm-shrinkwrap.json", prepare: "npm ci" },
+    LockFile { name: "package-lock.json", prepare: "npm ci" },
+    LockFile { name: "pnpm-lock.yaml", prepare: "pnpm install --frozen-lockfile" },
+    YARN,
+    LockFile { name: "bun.lock", prepare: "bun install --frozen-lockfile" },
+    LockFile { name: "bun.lockb", prepare: "bun install --frozen-lockfile" },
+    LockFile { name: "uv.lock", prepare: "uv sync --frozen" },
+    LockFile { name: "poetry.lock", prepare: "poetry install --no-interaction" },
+    LockFile { name: "Pipfile.lock", prepare: "pipenv sync --dev" },
+    LockFile {
+        name: "requirements.txt",
+        prepare: "python3 -m venv .venv && .venv/bin/pip install -r requirements.txt",
+    },
+    LockFile { name: "Cargo.lock", prepare: "cargo fetch --locked" },
+    LockFile { name: "go.sum", prepare: "go mod download" },
+    LockFile { name: "Gemfile.lock", prepare: "BUNDLE_FROZEN=true bundle install" },
+    LockFile { name: "composer.lock", prepare: "composer install --no-interaction" },
+    LockFile { name: "mix.lock", prepare: "mix deps.get --check-locked" },
+];
+
+/// Returns the lock files at a project's root, each command once.
+pub fn lock_files(root: &Path) -> Vec<LockFile> {
+    let mut found: Vec<LockFile> = Vec::new();
+    for known in KNOWN.into_iter().filter(|known| root.join(known.name).is_file()) {
+        let known = if known == YARN && is_yarn_1(root) { YARN_1 } else { known };
+        if !found.iter().any(|other| other.prepare == known.prepare) {
+            found.push(known);
+        }
+    }
+    found
+}
+
+fn is_yarn_1(root: &Path) -> bool {
+    std::fs::read_to_string(root.join(YARN.name)).is_ok_and(|text| text.contains("# yarn lockfile v1"))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn prepares(files: &[(&str, &str)]) -> Vec<&'static str> {
+        let folder = tempfile::tempdir().unwrap();
+        for (name, text) in files {
+            std::fs::write(folder.path().join(name), text).unwrap();
+        }
+        lock_files(folder.path()).iter().map(|file| file.prepare).collect()
+    }
+
+    #[test]
+    fn every_lock_file_has_its_command_and_none_is_found_where_none_is() {
+        assert_eq!(prepares(&[("package.json", "{}"), ("Cargo.toml", "")]), [""; 0]);
+        assert_eq!(prepares(&[("package-lock.json", "{}"), ("Cargo.lock", "")]), ["npm ci", "cargo fetch --locked"]);
+        for known in KNOWN {
+            assert_eq!(prepares(&[(known.name, "")]), [known.prepare]);
+        }
+    }
+
+    #[test]
+    fn the_same_command_is_not_run_twice() {
+        assert_eq!(prepares(&[("package-lock.json", "{}"), ("npm-shrinkwrap.json", "{}")]), ["npm ci"]);
+    }
+
+    #[test]
+    fn the_two_forms_of_yarns_file_are_told_apart() {
+        assert_eq!(prepares(&[("yarn.lock", "# yarn lockfile v1\n")]), ["yarn install --frozen-lockfile"]);
+        assert_eq!(prepares(&[("yarn.lock", "__metadata:\n  version: 8\n")]), ["yarn install --immutable"]);
+    }
+}
