@@ -3,12 +3,14 @@
 //! Every command longhaul starts goes through [`run`]. It waits on the child's exit and not on the end of its output,
 //! since a grandchild may hold the pipe for hours. Who gets which environment is decided above.
 
+mod foreground;
 mod group;
 mod interrupt;
 mod output;
 mod own;
 mod running;
 
+pub use foreground::run_on_terminal;
 pub use group::end_groups;
 pub use group::lives as group_lives;
 pub use group::run as groups_run;

@@ -6,6 +6,7 @@
 pub mod accept;
 pub mod budget;
 pub mod check;
+pub mod draft;
 pub mod feature;
 pub mod hold;
 pub mod hook;

@@ -5,6 +5,7 @@
 mod agent_tools;
 mod command_line;
 mod demo;
+mod editing;
 mod kills;
 mod memory_conformance;
 mod provider_client;
