@@ -18,7 +18,7 @@ use std::collections::HashSet;
 const GIVEN: [&str; 8] = ["id", "title", "category", "description", "steps", "priority", "required", "depends_on"];
 
 /// What only longhaul says, and a new feature starts with.
-pub(super) const KEPT: [&str; 10] = [
+pub(super) const KEPT: [&str; 11] = [
     "passes",
     "evidence",
     "checked",
@@ -26,6 +26,7 @@ pub(super) const KEPT: [&str; 10] = [
     "baseline",
     "attempts",
     "blocked",
+    "check_problem",
     "accepted",
     "regressed",
     "draft",

@@ -30,6 +30,8 @@ pub struct Feature {
     pub attempts: u32,
     /// Why it cannot be worked on.
     pub blocked: Option<String>,
+    /// What an agent says is wrong with the check; it waits for a person then.
+    pub check_problem: Option<String>,
     /// A person vouched: reason, commit, tree, time.
     pub accepted: Option<Value>,
     /// The evidence it had before its check failed again.
@@ -141,6 +143,7 @@ impl Feature {
             baseline: record(fields, "baseline")?.map(|baseline| read_baseline(&baseline)).transpose()?,
             attempts: field(fields, "attempts")?.unwrap_or_default(),
             blocked: field(fields, "blocked")?,
+            check_problem: field(fields, "check_problem")?,
             accepted: record(fields, "accepted")?,
             regressed: record(fields, "regressed")?,
             draft: field(fields, "draft")?.unwrap_or_default(),
@@ -166,6 +169,7 @@ impl Feature {
             () if self.passes => State::Stale,
             () if self.accepted.is_some() => State::Accepted,
             () if self.blocked.is_some() => State::Blocked,
+            () if self.check_problem.is_some() => State::Waiting,
             () if self.regressed.is_some() => State::Regressed,
             () if self.check.is_none() => State::NoCheck,
             () if self.is_already_green() => State::AlreadyGreen,
@@ -190,7 +194,8 @@ impl Feature {
         same_check && (was_on(&self.evidence) || was_on(&self.checked))
     }
 
-    fn is_already_green(&self) -> bool {
+    /// Tells whether its check passed before any work, so that what depends on it need not wait for a person's word.
+    pub(super) fn is_already_green(&self) -> bool {
         let newest = self.last_verdict.as_ref().filter(|verdict| self.is_of_this_check(&verdict["check"]));
         match (newest, &self.baseline) {
             (Some(verdict), _) => verdict["verdict"] == "already green",

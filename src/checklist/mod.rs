@@ -9,6 +9,7 @@ mod feature;
 mod file;
 mod import;
 mod json;
+mod needed;
 mod order;
 mod past;
 mod progress;

@@ -44,7 +44,7 @@ impl Checklist {
         self.change(id, |fields| {
             set(fields, "passes", json!(true));
             set(fields, "evidence", verdict.to_evidence());
-            clear(fields, &["checked", "last_verdict", "blocked", "regressed"]);
+            clear(fields, &["checked", "last_verdict", "blocked", "check_problem", "regressed"]);
         })
     }
 
@@ -118,7 +118,10 @@ impl Checklist {
         let verdict = verdict.map(|verdict| verdict.finding().as_str());
         let accepted =
             json!({"reason": reason, "commit": place.commit, "tree": place.tree, "at": place.at, "verdict": verdict});
-        self.change(id, |fields| set(fields, "accepted", accepted))
+        self.change(id, |fields| {
+            set(fields, "accepted", accepted);
+            clear(fields, &["check_problem"]);
+        })
     }
 
     /// Sets a feature aside, with the reason.
@@ -126,10 +129,15 @@ impl Checklist {
         self.change(id, |fields| set(fields, "blocked", json!(reason)))
     }
 
-    /// Lets a feature be worked on again: not blocked, no attempts, no person's word.
+    /// Lets a feature wait for a person, because an agent says that its check is wrong.
+    pub fn doubt(&mut self, id: &str, problem: &str) -> Result<()> {
+        self.change(id, |fields| set(fields, "check_problem", json!(problem)))
+    }
+
+    /// Lets a feature be worked on again: not blocked, no attempts, no person's word, no doubt about its check.
     pub fn reopen(&mut self, id: &str) -> Result<()> {
         self.change(id, |fields| {
-            clear(fields, &["blocked", "accepted"]);
+            clear(fields, &["blocked", "check_problem", "accepted"]);
             set(fields, "attempts", json!(0));
         })
     }
@@ -159,7 +167,7 @@ fn set(fields: &mut Map<String, Value>, key: &str, value: Value) {
 pub(super) fn forget(fields: &mut Map<String, Value>) {
     set(fields, "passes", json!(false));
     set(fields, "attempts", json!(0));
-    clear(fields, &["evidence", "checked", "last_verdict", "baseline", "blocked", "regressed"]);
+    clear(fields, &["evidence", "checked", "last_verdict", "baseline", "blocked", "check_problem", "regressed"]);
 }
 
 /// Sets to null what is there.
@@ -304,6 +312,24 @@ mod tests {
         checklist.set_check("a", &json!("false"), "me").unwrap();
         let a = checklist.get("a").unwrap();
         assert_eq!((a.passes, &a.evidence, a.check.as_ref().unwrap().run.as_str()), (false, &None, "false"));
+    }
+
+    #[test]
+    fn a_doubted_check_waits_for_a_person_until_something_is_known() {
+        let mut doubted = checklist();
+        doubted.doubt("a", "it calls a wrong port").unwrap();
+        assert_eq!(doubted.state("a", "1"), State::Waiting);
+        let settled: [fn(&mut Checklist); 4] = [
+            |list| list.reopen("a").unwrap(),
+            |list| list.prove("a", &verdict(list, Finding::Passed, "1")).unwrap(),
+            |list| list.accept("a", "seen", Accepted { commit: "c", tree: "1", at: "now" }, None).unwrap(),
+            |list| list.set_check("a", &json!("false"), "me").unwrap(),
+        ];
+        for settle in settled {
+            let mut list = doubted.clone();
+            settle(&mut list);
+            assert_eq!(list.get("a").unwrap().check_problem, None);
+        }
     }
 
     #[test]

@@ -89,8 +89,8 @@ pub(super) fn feature_lines(feature: &Value, state: &str) -> Vec<Line> {
     for (key, label) in results.into_iter().filter(|(key, _)| feature[key].is_object()) {
         lines.extend(result_lines(label, &feature[key]));
     }
-    if let Some(reason) = feature["blocked"].as_str() {
-        lines.push(labelled("blocked", reason));
+    for (key, label) in [("blocked", "blocked"), ("check_problem", "waits")] {
+        lines.extend(feature[key].as_str().map(|said| labelled(label, said)));
     }
     lines.extend(
         feature["attempts"].as_u64().filter(|tries| *tries > 0).map(|tries| labelled("tries", &tries.to_string())),

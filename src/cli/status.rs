@@ -17,6 +17,8 @@ use unicode_width::UnicodeWidthStr;
 
 /// Longest title in the table.
 const TITLE: usize = 60;
+/// Longest reason of a person in the table.
+const REASON: usize = 30;
 
 /// Show where things stand; starts nothing
 #[derive(Debug, clap::Args)]
@@ -83,9 +85,21 @@ fn features_text(report: &Report) -> String {
         (_, true) => {
             "none yet; add one with `longhaul feature add`, or give a specification to `longhaul init`".to_owned()
         }
-        (Some(next), false) => format!("{} of {} required done; next: {next}", report.done, report.required),
-        (None, false) => format!("{} of {} required done", report.done, report.required),
+        (Some(next), false) => format!("{}; next: {next}", done_text(report)),
+        (None, false) => done_text(report),
     }
+}
+
+/// Counts what is done, a person's word apart from proofs, and what was green before any work apart from both.
+fn done_text(report: &Report) -> String {
+    let mut text = format!("{} of {} required done", report.done, report.required);
+    if report.accepted > 0 {
+        text.push_str(&format!(" ({} proven, {} accepted)", report.done - report.accepted, report.accepted));
+    }
+    if report.already_green > 0 {
+        text.push_str(&format!(", {} already green", report.already_green));
+    }
+    text
 }
 
 fn sessions_text(sessions: &[Session]) -> String {
@@ -99,7 +113,10 @@ pub(super) fn table(features: &[Feature]) -> Vec<Line> {
     let widest = |of: fn(&Feature) -> &str, least: usize| {
         features.iter().map(|feature| of(feature).width()).max().unwrap_or(0).max(least) + 2
     };
-    let last = |feature: &Feature| feature.last.clone().or_else(|| Some(format!("at {}", feature.proven_at.as_ref()?)));
+    let last = |feature: &Feature| {
+        let reason = feature.accepted.as_ref().map(|reason| cut(reason, REASON));
+        reason.or_else(|| feature.last.clone()).or_else(|| Some(format!("at {}", feature.proven_at.as_ref()?)))
+    };
     let state_at = 2 + widest(|feature| &feature.id, 7);
     let tries_at = state_at + widest(|feature| &feature.state, 5);
     let last_at = tries_at + 7;
@@ -184,6 +201,27 @@ memory    /p/.git/longhaul/memory.git
           read it: git --git-dir='/p/.git/longhaul/memory.git' log --stat
 ";
         assert_eq!(rendered(&report()), expected);
+    }
+
+    #[test]
+    fn a_persons_word_and_what_was_green_before_any_work_are_counted_apart() {
+        let accepted = Feature {
+            accepted: Some("I looked at it on three phones and a tablet".into()),
+            last: Some("already green".into()),
+            ..feature("a", "accepted")
+        };
+        let report = Report {
+            features: vec![accepted],
+            required: 5,
+            done: 3,
+            accepted: 1,
+            already_green: 2,
+            next: None,
+            ..report()
+        };
+        let text = rendered(&report);
+        assert!(text.contains("features  3 of 5 required done (2 proven, 1 accepted), 2 already green\n"), "{text}");
+        assert!(text.contains("accepted         I looked at it on three phone…"), "{text}");
     }
 
     #[test]

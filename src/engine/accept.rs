@@ -23,7 +23,8 @@ pub enum Accepted {
     Feature(String),
 }
 
-/// Accepts these features. One whose check differs from its pins gets the check approved; any other is vouched for.
+/// Accepts these features. One whose check differs from its pins gets the check approved; any other is vouched for, and
+/// that takes a reason.
 pub fn accept(ws: &mut Workspace, ids: &[String], reason: &str) -> Result<Vec<Accepted>> {
     prepare::adopt(ws)?;
     prepare::require_clean(ws)?;
@@ -31,6 +32,11 @@ pub fn accept(ws: &mut Workspace, ids: &[String], reason: &str) -> Result<Vec<Ac
     let mut done = Vec::new();
     for id in ids {
         checklist.find(id)?;
+        if reason.trim().is_empty() && check_difference(ws, &checklist, id)?.is_none() {
+            return Err(Failure::usage(format!("vouching for `{id}` needs a reason; nothing was accepted"))
+                .hint(format!("say what you looked at: `longhaul accept {id} --reason TEXT`"))
+                .into());
+        }
     }
     for id in ids {
         done.push(accept_one(ws, id, reason)?);
@@ -67,7 +73,7 @@ fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
     let at = ws.clock.now().to_string();
     let place = Place { commit: &head.commit, tree: &head.tree, at: &at };
     let verdict = look(ws, checklist.find(id)?)?;
-    checklist.accept(id, reason, place, verdict.as_ref())?;
+    checklist.accept(id, reason.trim(), place, verdict.as_ref())?;
     let origin = ws.origin(None, Some(id));
     ws.save(&checklist, &format!("checklist: accept {id}"), vec![], &origin)?;
     Ok(Accepted::Feature(id.to_owned()))

@@ -168,7 +168,7 @@ fn count_attempt(ws: &mut Workspace, session: &Session, id: &str) -> Result<()> 
 
 fn wait_for_person(ws: &mut Workspace, session: &Session, id: &str, problem: &str) -> Result<()> {
     let mut checklist = ws.checklist()?;
-    checklist.block(id, &format!("waits for a person: the agent says that the check is wrong: {problem}"))?;
+    checklist.doubt(id, problem)?;
     let origin = ws.origin(Some(session.number), Some(id));
     ws.warn(format!("{id} waits for a person: the agent says that its check is wrong: {problem}"));
     ws.save(&checklist, &format!("checklist: {id} waits for a person"), vec![], &origin)
@@ -210,6 +210,9 @@ fn entry(
         (None, Some(id)) if tampered => {
             facts.push(format!("feature: {id}, nothing proven: protected files were changed by shell and put back"));
         }
+        (None, Some(id)) if doubts(ending) => {
+            facts.push(format!("feature: {id}, waiting for a person to look at its check"));
+        }
         (None, Some(id)) => facts.push(format!("feature: {id}, check not run")),
         (_, None) => facts.push(initializer_fact(ws)?),
     }
@@ -240,10 +243,21 @@ fn initializer_fact(ws: &mut Workspace) -> Result<String> {
     Ok(format!("initializer: {features}, {with_check} with a check, {script}"))
 }
 
+/// Tells whether the agent says that the check is wrong.
+fn doubts(ending: &Ending) -> bool {
+    matches!(ending, Ending::HandedOver(hand_over) if hand_over.check_problem.is_some())
+}
+
 /// Joins what the agent said when it handed over; claims, and shown as such.
 fn words(ending: &Ending) -> String {
     let Ending::HandedOver(hand_over) = ending else { return String::new() };
-    let parts = [("done", &hand_over.done), ("remaining", &hand_over.remaining), ("next", &hand_over.next)];
+    let problem = hand_over.check_problem.clone().unwrap_or_default();
+    let parts = [
+        ("done", &hand_over.done),
+        ("remaining", &hand_over.remaining),
+        ("next", &hand_over.next),
+        ("wrong with the check", &problem),
+    ];
     let said = parts.iter().filter(|(_, text)| !text.trim().is_empty());
     said.map(|(name, text)| format!("{name}: {}", text.trim())).collect::<Vec<_>>().join("\n")
 }

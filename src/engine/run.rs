@@ -121,7 +121,9 @@ fn initializer_due(ws: &Workspace, checklist: &Checklist, so_far: &SoFar) -> Res
     if features.iter().any(|feature| feature.draft) {
         return Ok(true);
     }
-    let without_check = |feature: &Feature| feature.required && feature.check.is_none() && !feature.is_done();
+    let needed = checklist.needed();
+    let without_check =
+        |feature: &Feature| needed.contains(feature.id.as_str()) && feature.check.is_none() && !feature.is_done();
     let given = |feature: &Feature| feature.check.as_ref().is_some_and(|check| check.approved_by == "initializer");
     let unfinished = features.iter().any(without_check)
         || (features.iter().any(given) && !hold::missing_after_initializer(ws, checklist)?.is_empty());
@@ -144,10 +146,11 @@ fn green_now(ws: &mut Workspace, id: &str) -> Result<bool> {
     Ok(proven)
 }
 
-/// Looks once more at blocked features before the run gives up: work on others may have made their checks pass.
+/// Looks once more at features that were set aside before the run gives up: work on others may have made their checks pass.
 fn proven_meanwhile(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
     let mut any = false;
-    for feature in checklist.features().iter().filter(|feature| feature.blocked.is_some() && !feature.is_done()) {
+    let set_aside = |feature: &&Feature| feature.blocked.is_some() || feature.check_problem.is_some();
+    for feature in checklist.features().iter().filter(set_aside).filter(|feature| !feature.is_done()) {
         let runs = feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command);
         any |= runs && !was_judged(ws, feature)? && green_now(ws, &feature.id)?;
     }
@@ -179,20 +182,19 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
 }
 
 fn done_line(checklist: &Checklist, tree: &str) -> String {
-    let count = |state: State| {
-        checklist.features().iter().filter(|feature| checklist.state(&feature.id, tree) == state).count()
+    let count = |fits: &dyn Fn(&Feature, State) -> bool| {
+        checklist.features().iter().filter(|feature| fits(feature, checklist.state(&feature.id, tree))).count()
     };
-    let proven = counted(count(State::Proven), "feature");
-    let accepted = match count(State::Accepted) {
-        0 => String::new(),
-        accepted => format!(", {accepted} accepted by a person"),
-    };
-    let optional = checklist.features().iter().filter(|feature| !feature.required && !feature.is_done());
-    let optional = match optional.count() {
-        0 => String::new(),
-        open => format!(", {open} optional still open"),
-    };
-    format!("{proven} proven{accepted}{optional}")
+    let green = |state| state == State::AlreadyGreen;
+    let notes = [
+        (count(&|_, state| state == State::Accepted), "accepted by a person"),
+        (count(&|feature, state| !feature.required && !state.is_done() && !green(state)), "optional still open"),
+        (count(&|feature, state| !feature.required && green(state)), "optional already green"),
+    ];
+    let proven = counted(count(&|_, state| state == State::Proven), "feature");
+    let notes: String =
+        notes.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
+    format!("{proven} proven{notes}")
 }
 
 fn stuck(checklist: &Checklist, tree: &str) -> Stop {
@@ -238,9 +240,12 @@ fn work(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str) -
 
 fn limit(ws: &mut Workspace, budget: &Budget) -> Result<Option<Stop>> {
     let Some(limit) = budget.sessions_exhausted() else { return Ok(None) };
-    let checklist = ws.checklist()?;
-    let open = checklist.features().iter().filter(|feature| feature.required && !feature.is_done()).count();
-    let reached = format!("{limit}, {} open", counted(open, "feature"));
+    let (checklist, tree) = (ws.checklist()?, ws.tree()?);
+    let required = checklist.features().iter().filter(|feature| feature.required && !feature.is_done());
+    let green = |feature: &&Feature| checklist.state(&feature.id, &tree) == State::AlreadyGreen;
+    let (green, open): (Vec<&Feature>, Vec<&Feature>) = required.partition(green);
+    let green = if green.is_empty() { String::new() } else { format!(", {} already green", green.len()) };
+    let reached = format!("{limit}, {} open{green}", counted(open.len(), "feature"));
     Ok(Some(Failure::new(Kind::Limit, reached).into()))
 }
 

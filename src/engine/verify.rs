@@ -79,7 +79,7 @@ pub fn prove_if_green(ws: &mut Workspace, id: &str, at: &Occasion) -> Result<boo
 pub fn judge(ws: &Workspace, feature: &Feature, at: &Occasion) -> Result<Verdict> {
     let Some(check) = &feature.check else {
         return Err(Failure::usage(format!("the feature `{}` has no check", feature.id))
-            .hint(format!("run `longhaul feature remove {}` and add it again with --check", feature.id))
+            .hint(format!("`longhaul feature edit {}` gives it one", feature.id))
             .into());
     };
     let verdict = ws.gate(at)?.judge(&feature.id, check, red(feature).as_ref(), &|id| ws.pinned(id))?;

@@ -79,6 +79,7 @@ fn show(checklist: &Checklist, feature: &Feature, head_tree: &str) -> String {
         lines.push(format!("attempts: {}", feature.attempts));
     }
     lines.extend(feature.blocked.as_ref().map(|reason| format!("blocked: {reason}")));
+    lines.extend(feature.check_problem.as_ref().map(|said| format!("waits for a person, said to be wrong: {said}")));
     let last = feature.last_verdict.as_ref().and_then(|verdict| verdict["verdict"].as_str());
     lines.extend(last.map(|verdict| format!("last verdict: {verdict}")));
     clip::head(&lines.join("\n"), SHOWN)

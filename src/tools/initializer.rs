@@ -124,7 +124,8 @@ pub fn missing(checklist: &Checklist, root: &Path, script: Option<&str>, settled
     if !features.iter().any(|feature| feature.check.is_some()) {
         missing.push("no feature has a check yet".to_owned());
     }
-    let without = features.iter().filter(|feature| feature.required && feature.check.is_none());
+    let needed = checklist.needed();
+    let without = features.iter().filter(|feature| needed.contains(feature.id.as_str()) && feature.check.is_none());
     let without: Vec<&str> = without.map(|feature| feature.id.as_str()).collect();
     if !without.is_empty() && without.len() < features.len() {
         missing.push(format!("required features without a check: {}", without.join(", ")));

@@ -62,6 +62,36 @@ fn a07_an_echoed_prompt_is_no_verdict() {
     assert!(project.memory_log().contains(&"gate: f1 not proven: failed".to_owned()), "{:?}", project.memory_log());
 }
 
+/// A11: optional items blocked the exit, and the loop never ended.
+#[test]
+fn a11_optional_features_never_hold_up_success() {
+    let optional =
+        |id: &str| format!(r#"{{"id": "{id}", "title": "{id}", "required": false, "check": "test -f {id}"}}"#);
+    let project = with_features(3);
+    project.run_with(["feature", "add", "-"], &format!("[{}, {}]", optional("o1"), optional("o2"))).exits(0);
+    let project = project.model([makes("f1"), makes("f2"), makes("f3")]);
+
+    project.run(["run"]).exits(0).shows("done: 3 features proven, 2 optional still open");
+
+    assert_eq!(["f1", "f3", "o1", "o2"].map(|id| project.status(id)), ["proven", "proven", "open", "open"]);
+    project.run(["status"]).prints("3 of 3 required done");
+}
+
+/// A11 the other way round: what a required feature rests on is worked on, though it is optional itself.
+#[test]
+fn a11_an_optional_feature_that_a_required_one_rests_on_is_worked_on() {
+    let project = Project::ready();
+    let list = r#"[{"id": "extra", "title": "x", "required": false, "check": "test -f extra"},
+        {"id": "base", "title": "x", "required": false, "check": "test -f base"},
+        {"id": "goal", "title": "x", "depends_on": ["base"], "check": "test -f goal"}]"#;
+    project.run_with(["feature", "add", "-"], list).exits(0);
+    let project = project.model([makes("base"), makes("goal")]);
+
+    project.run(["run"]).exits(0).shows("1 optional still open");
+
+    assert_eq!(["base", "goal", "extra"].map(|id| project.status(id)), ["proven", "proven", "open"]);
+}
+
 /// A15: twelve more paid sessions after all features passed.
 #[test]
 fn a15_a_finished_checklist_starts_no_session() {

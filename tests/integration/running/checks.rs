@@ -68,6 +68,26 @@ fn a_check_that_passed_before_any_work_is_not_worked_on_and_can_be_accepted() {
 }
 
 #[test]
+fn what_was_green_before_any_work_is_neither_done_nor_open_and_holds_nothing_up() {
+    let project = Project::ready().feature("old", "test -f README");
+    let new = r#"[{"id": "new", "title": "new", "depends_on": ["old"], "check": "test -f new"},
+        {"id": "spare", "title": "spare", "required": false, "check": "test -f README"}]"#;
+    project.run_with(["feature", "add", "-"], new).exits(0);
+    let project = project.model([makes("other"), makes("new")]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).tells("1 session used, 1 feature open, 1 already green");
+    project.run(["status"]).prints("0 of 2 required done, 1 already green; next: new");
+    // Only the required one is asked for.
+    project.run(["run"]).exits(4).tells("longhaul accept old --reason TEXT").hides("accept spare");
+    assert_eq!(project.status("new"), "proven");
+
+    project.run(["accept", "--already-green"]).exits(2).tells("needs a reason");
+    project.run(["accept", "old", "--reason", "it was there"]).exits(0);
+    project.run(["run"]).exits(0).shows("done: 1 feature proven, 1 accepted by a person, 1 optional already green");
+    project.run(["status"]).prints("2 of 2 required done (1 proven, 1 accepted)").prints("it was there");
+}
+
+#[test]
 fn a_regression_is_caught_by_the_sweep_and_worked_on_first() {
     let breaks = session([reply([bash("rm a; touch b")]), reply([hand_over()])]);
     let project = Project::ready()
@@ -157,7 +177,8 @@ fn a_check_for_a_person_waits_and_costs_no_session() {
     project.run(["run"]).exits(4).tells("longhaul accept looks");
     assert_eq!(project.status("looks"), "waiting");
 
-    project.run(["accept", "looks"]).exits(0);
+    project.run(["accept", "looks"]).exits(2).tells("vouching for `looks` needs a reason");
+    project.run(["accept", "looks", "--reason", "it looks good"]).exits(0);
     project.run(["run"]).exits(0);
     assert!(project.played().requests().is_empty());
 }
@@ -276,8 +297,12 @@ fn a_check_that_the_agent_reports_as_wrong_waits_for_a_person_and_the_run_goes_o
     let project =
         Project::ready().feature("odd", "false").feature("fine", "test -f fine").model([reports, makes("fine")]);
 
-    project.run(["run"]).exits(4).tells("it tests the wrong page");
+    let run = project.run(["run"]);
 
-    assert_eq!(project.status("fine"), "proven");
-    assert_ne!(project.status("odd"), "proven");
+    run.exits(4).tells("it tests the wrong page").tells("longhaul feature edit odd");
+    assert_eq!(["odd", "fine"].map(|id| project.status(id)), ["waiting", "proven"]);
+    assert_eq!(project.stored("odd")["blocked"], json!(null));
+    project.run(["show", "odd"]).exits(0).prints("waits          it tests the wrong page");
+    project.run(["status"]).exits(0).prints("odd waits for a person");
+    project.run(["feature", "reopen", "odd"]).exits(0).prints("odd: reopened, open");
 }
