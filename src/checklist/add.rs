@@ -15,7 +15,8 @@ use serde_json::json;
 use std::collections::HashSet;
 
 /// What a new feature may say about itself, in the order it is kept.
-const GIVEN: [&str; 8] = ["id", "title", "category", "description", "steps", "priority", "required", "depends_on"];
+const GIVEN: [&str; 9] =
+    ["id", "title", "category", "description", "steps", "priority", "required", "depends_on", "milestone"];
 
 /// What only longhaul says, and a new feature starts with.
 pub(super) const KEPT: [&str; 11] = [

@@ -19,6 +19,8 @@ pub struct Feature {
     pub priority: f64,
     pub required: bool,
     pub depends_on: Vec<String>,
+    /// Its check is one over all it depends on.
+    pub milestone: bool,
     pub check: Option<Check>,
     pub passes: bool,
     pub evidence: Option<Value>,
@@ -135,6 +137,8 @@ impl Feature {
             priority: field(fields, "priority")?.unwrap_or_else(|| f64::from(place)),
             required: field(fields, "required")?.unwrap_or(true),
             depends_on: dependencies(fields)?,
+            // Other tools keep names of milestones below this key; those mean nothing here.
+            milestone: fields.get("milestone") == Some(&Value::Bool(true)),
             check: check(fields)?,
             passes: field(fields, "passes")?.unwrap_or_default(),
             evidence: record(fields, "evidence")?,
@@ -155,6 +159,9 @@ impl Feature {
         }
         if !feature.priority.is_finite() {
             return Err(Fault::of("priority", "it is too large a number"));
+        }
+        if feature.milestone && (feature.depends_on.is_empty() || feature.check.is_none()) {
+            return Err(Fault::of("milestone", "a milestone needs `depends_on` and a `check` over all of those"));
         }
         if feature.passes && feature.evidence.is_none() {
             return Err(Fault::of("passes", "it is true without evidence; only a check that ran can make it so"));

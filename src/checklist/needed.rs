@@ -18,9 +18,10 @@ impl Checklist {
     }
 
     /// Returns what a feature waits for: dependencies that do not work yet. One whose check passed before any work
-    /// does.
+    /// does, but a milestone waits until all are done.
     pub fn waits_for(&self, feature: &Feature) -> Vec<String> {
-        let works = |id: &str| self.get(id).is_some_and(|needed| needed.is_done() || needed.is_already_green());
+        let green = |needed: &Feature| !feature.milestone && needed.is_already_green();
+        let works = |id: &str| self.get(id).is_some_and(|needed| needed.is_done() || green(needed));
         feature.depends_on.iter().filter(|id| !works(id)).cloned().collect()
     }
 }
@@ -68,5 +69,32 @@ mod tests {
         checklist.set_baseline("base", &green).unwrap();
         assert_eq!(checklist.waits_for(checklist.get("step").unwrap()), Vec::<String>::new());
         assert_eq!((checklist.state("step", "now"), checklist.state("goal", "now")), (State::Open, State::Waiting));
+    }
+
+    #[test]
+    fn a_milestone_waits_until_all_it_looks_over_are_done() {
+        let mut checklist = checklist();
+        checklist
+            .add(&json!({"id": "m", "title": "m", "milestone": true, "depends_on": ["base"], "check": "true"}), "me")
+            .unwrap();
+        let green = verdict(&checklist, "base", Finding::AlreadyGreen);
+        checklist.set_baseline("base", &green).unwrap();
+        assert_eq!(checklist.waits_for(checklist.get("m").unwrap()), ["base"]);
+        let proof = verdict(&checklist, "base", Finding::Passed);
+        checklist.prove("base", &proof).unwrap();
+        assert_eq!(checklist.state("m", "now"), State::Open);
+    }
+
+    #[test]
+    fn a_milestone_without_what_it_looks_over_or_without_a_check_is_none() {
+        for lacking in [
+            json!({"title": "m", "milestone": true, "check": "true"}),
+            json!({"title": "m", "milestone": true, "depends_on": ["base"]}),
+        ] {
+            let error = format!("{:#}", checklist().add(&lacking, "me").unwrap_err());
+            assert!(error.contains("`milestone`: a milestone needs `depends_on` and a `check`"), "{error}");
+        }
+        let name = json!({"title": "m", "milestone": "v1.0"});
+        checklist().add(&name, "me").unwrap();
     }
 }

@@ -44,6 +44,9 @@ pub(super) enum Command {
 /// {"id": "…", "title": "…", "description": "…", "steps": ["…"], "priority": 10, "required": true, "depends_on": ["…"],
 /// "check": {"run": "…", "cwd": ".", "timeout": "5m", "setup": "init", "ready": "curl -fs localhost:3000", "runs": 1,
 /// "closure": ["tests/e2e/**"], "expect": "…"}}
+///
+/// "required": false never holds up success. "milestone": true has a check over all of "depends_on", run when they are
+/// done; with "kind": "manual" in its check the run pauses there until you accept it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Add {
     /// Read the features as JSON from standard input

@@ -75,7 +75,8 @@ pub(super) fn feature_lines(feature: &Value, state: &str) -> Vec<Line> {
     }
     let depends: Vec<String> = feature["depends_on"].as_array().into_iter().flatten().map(&text).collect();
     if !depends.is_empty() {
-        lines.push(labelled("depends on", &depends.join(", ")));
+        let label = if feature["milestone"] == true { "milestone of" } else { "depends on" };
+        lines.push(labelled(label, &depends.join(", ")));
     }
     lines.extend(check_lines(&feature["check"]));
     let results = [

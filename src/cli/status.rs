@@ -130,7 +130,8 @@ pub(super) fn table(features: &[Feature]) -> Vec<Line> {
     let rows = features.iter().map(|feature| {
         let tries = if feature.attempts > 0 { feature.attempts.to_string() } else { String::new() };
         let optional = if feature.required { "" } else { " (optional)" };
-        let title = format!("{}{optional}", cut(&feature.title, TITLE));
+        let milestone = if feature.milestone { " (milestone)" } else { "" };
+        let title = format!("{}{milestone}{optional}", cut(&feature.title, TITLE));
         let cells = [&feature.id, &feature.state, &tries, &last(feature).unwrap_or_default(), &title];
         row(Tone::Plain, cells.map(|cell| cell.as_str()), tone(&feature.state))
     });
@@ -159,7 +160,7 @@ mod tests {
     fn report() -> Report {
         let login = Feature { proven_at: Some("1a2b3c4".into()), ..feature("login", "proven") };
         let export = Feature { attempts: 2, last: Some("timed out".into()), ..feature("export-all", "open") };
-        let extra = Feature { required: false, title: "漢字".into(), ..feature("x", "no check") };
+        let extra = Feature { required: false, milestone: true, title: "漢字".into(), ..feature("x", "no check") };
         let session = Session { number: 7, feature: Some("login".into()), ended: Some("the agent handed over".into()) };
         Report {
             project: "/p".into(),
@@ -192,7 +193,7 @@ features  1 of 2 required done; next: export-all
   FEATURE     STATE     TRIES  LAST        TITLE
   login       proven           at 1a2b3c4  The title of login
   export-all  open      2      timed out   The title of export-all
-  x           no check                     漢字 (optional)
+  x           no check                     漢字 (milestone) (optional)
 
 sessions  2; newest: 7, on login: the agent handed over
 spent     1.2M tokens · 3.41 USD

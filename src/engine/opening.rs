@@ -127,6 +127,10 @@ fn describe(feature: &Feature) -> String {
     for (number, step) in feature.steps.iter().enumerate() {
         text.push_str(&format!("\n{}. {step}", number + 1));
     }
+    if feature.milestone {
+        let of = feature.depends_on.join(", ");
+        text.push_str(&format!("\n\nA milestone: its check looks over {of} together; each of them is done."));
+    }
     text
 }
 

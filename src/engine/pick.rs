@@ -19,6 +19,19 @@ pub fn workable<'a>(checklist: &'a Checklist, tree: &str) -> Vec<&'a Feature> {
     checklist.in_turn(tree).into_iter().filter(workable).collect()
 }
 
+/// Returns a milestone that only a person can check, once all it looks over is done: the run pauses there.
+pub fn reached<'a>(checklist: &'a Checklist, tree: &str) -> Option<&'a Feature> {
+    let needed = checklist.needed();
+    let reached = |feature: &&Feature| {
+        feature.milestone
+            && feature.needs_person()
+            && needed.contains(feature.id.as_str())
+            && checklist.state(&feature.id, tree) == State::Waiting
+            && checklist.waits_for(feature).is_empty()
+    };
+    checklist.in_turn(tree).into_iter().find(reached)
+}
+
 /// Tells whether every required feature is proven or accepted; stale ones are left to the final sweep.
 pub fn complete(checklist: &Checklist) -> bool {
     checklist.features().iter().filter(|feature| feature.required).all(Feature::is_done)

@@ -79,6 +79,9 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
     if pick::complete(&checklist) {
         return finish(ws, &checklist, &tree);
     }
+    if let Some(milestone) = pick::reached(&checklist, &tree) {
+        return Ok(Some(pause_at(milestone).into()));
+    }
     let Some(feature) = pick::pick(&checklist, &tree) else {
         return Ok(if proven_meanwhile(ws, &checklist)? { None } else { Some(stuck(&checklist, &tree)) });
     };
@@ -195,6 +198,17 @@ fn done_line(checklist: &Checklist, tree: &str) -> String {
     let notes: String =
         notes.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
     format!("{proven} proven{notes}")
+}
+
+/// Says that a person has to look before the work goes on.
+fn pause_at(milestone: &Feature) -> Failure {
+    let (id, title) = (&milestone.id, &milestone.title);
+    let text = format!(
+        "the milestone {id} is reached and waits for a person to look: {title}; done are {}",
+        milestone.depends_on.join(", ")
+    );
+    Failure::new(Kind::Stuck, text)
+        .hint(format!("`longhaul accept {id} --reason TEXT` vouches for it, then `longhaul run` goes on"))
 }
 
 fn stuck(checklist: &Checklist, tree: &str) -> Stop {

@@ -50,6 +50,7 @@ pub struct Line {
     pub title: String,
     pub state: String,
     pub required: bool,
+    pub milestone: bool,
     pub attempts: u32,
     /// The newest result that did not prove it.
     pub last: Option<String>,
@@ -111,6 +112,7 @@ fn line(feature: &Feature, state: State) -> Line {
         title: feature.title.clone(),
         state: state.to_string(),
         required: feature.required,
+        milestone: feature.milestone,
         attempts: feature.attempts,
         last: feature.last_finding().map(str::to_owned),
         proven_at: feature.evidence.as_ref().and_then(|evidence| evidence["commit"].as_str()).map(short),

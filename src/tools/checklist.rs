@@ -46,8 +46,9 @@ pub(super) fn call(checklist: &Checklist, head_tree: &str, input: &Value) -> Res
 /// Renders a feature as one line: id, state, title.
 pub fn line(checklist: &Checklist, feature: &Feature, head_tree: &str) -> String {
     let optional = if feature.required { "" } else { " (optional)" };
+    let milestone = if feature.milestone { " (milestone)" } else { "" };
     let title = clip::head(&feature.title.replace('\n', " "), 150);
-    format!("{} · {} · {title}{optional}", feature.id, checklist.state(&feature.id, head_tree))
+    format!("{} · {} · {title}{milestone}{optional}", feature.id, checklist.state(&feature.id, head_tree))
 }
 
 fn list(checklist: &Checklist, page: i64, line: impl Fn(&Feature) -> String) -> Result<String, ToolError> {

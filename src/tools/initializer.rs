@@ -25,8 +25,8 @@ pub const FEATURES_A_CALL: usize = 25;
 
 const APPROVED_BY: &str = "initializer";
 /// What the initializer says of a feature; the rest is longhaul's to write.
-const FEATURE_FIELDS: [&str; 9] =
-    ["id", "title", "description", "category", "steps", "priority", "required", "depends_on", "check"];
+const FEATURE_FIELDS: [&str; 10] =
+    ["id", "title", "description", "category", "steps", "priority", "required", "depends_on", "milestone", "check"];
 /// Fields of a check that say who approved it and what its files were then.
 const NOT_GIVEN: [&str; 2] = ["approved_by", "pins"];
 

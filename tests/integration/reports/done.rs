@@ -92,6 +92,49 @@ fn a11_an_optional_feature_that_a_required_one_rests_on_is_worked_on() {
     assert_eq!(["base", "goal", "extra"].map(|id| project.status(id)), ["proven", "proven", "open"]);
 }
 
+/// A34: no place in the plan where somebody looks before the work goes on.
+#[test]
+fn a34_a_milestone_for_a_person_pauses_the_run_where_it_is_reached() {
+    let look = r#"{"id": "look", "title": "It looks right", "milestone": true, "depends_on": ["f1"],
+        "check": {"run": "", "kind": "manual"}}"#;
+    let project = with_features(2);
+    project.run_with(["feature", "add", "-"], look).exits(0);
+    let project = project.model([makes("f1"), makes("f2")]);
+
+    // The second feature could be worked on; it comes after the look all the same.
+    let run = project.run(["run"]);
+    run.exits(4).tells("the milestone look is reached and waits for a person to look: It looks right");
+    run.tells("longhaul accept look --reason TEXT");
+    assert_eq!(["f1", "f2", "look"].map(|id| project.status(id)), ["proven", "open", "waiting"]);
+    project.run(["run"]).exits(4);
+
+    project.run(["accept", "look", "--reason", "seen on a phone"]).exits(0);
+    project.run(["run"]).exits(0).shows("done: 2 features proven, 1 accepted by a person");
+}
+
+/// A34 with a check: it runs when all it looks over are done, and costs no session when it passes.
+#[test]
+fn a34_a_milestone_with_a_check_is_proven_without_a_session_when_it_passes() {
+    let both = r#"{"id": "both", "title": "Both work together", "milestone": true, "depends_on": ["f1", "f2"],
+        "priority": 0, "check": "test -f f1 && test -f f2 && test ! -f broken"}"#;
+    let project = with_features(2);
+    project.run_with(["feature", "add", "-"], both).exits(0);
+    let project = project.model([makes("f1"), makes("f2")]);
+
+    project.run(["run"]).exits(0).tells("both is proven without a session");
+    assert_eq!(project.played().requests().len(), 4);
+    project.run(["feature", "list"]).prints("Both work together (milestone)");
+    project.run(["show", "both"]).prints("milestone of   f1, f2");
+
+    // One that fails is worked on like any feature.
+    let project = with_features(1);
+    let broken = r#"{"id": "m", "title": "m", "milestone": true, "depends_on": ["f1"], "check": "test -f m"}"#;
+    project.run_with(["feature", "add", "-"], broken).exits(0);
+    let project = project.model([makes("f1"), makes("m")]);
+    project.run(["run"]).exits(0).shows("2 features proven");
+    assert!(project.played().requests()[2].to_string().contains("its check looks over f1 together"));
+}
+
 /// A15: twelve more paid sessions after all features passed.
 #[test]
 fn a15_a_finished_checklist_starts_no_session() {
