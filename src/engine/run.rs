@@ -9,6 +9,7 @@ use crate::engine::counted;
 use crate::engine::hold;
 use crate::engine::pick;
 use crate::engine::prepare;
+use crate::engine::prepare::Dirty;
 use crate::engine::verify;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
@@ -39,8 +40,8 @@ impl From<Failure> for Stop {
 ///
 /// # Errors
 /// A failure whose kind says why the run stopped with features open; everything up to there is committed.
-pub fn run(ws: &mut Workspace) -> Result<String> {
-    let mut budget = begin(ws)?;
+pub fn run(ws: &mut Workspace, dirty: Dirty) -> Result<String> {
+    let mut budget = begin(ws, dirty)?;
     let mut so_far = SoFar::default();
     loop {
         if let Some(stop) = next(ws, &mut budget, &mut so_far)? {
@@ -53,8 +54,8 @@ pub fn run(ws: &mut Workspace) -> Result<String> {
 }
 
 /// Makes ready for sessions and starts the count of what they use.
-fn begin(ws: &mut Workspace) -> Result<Budget> {
-    prepare::prepare(ws)?;
+fn begin(ws: &mut Workspace, dirty: Dirty) -> Result<Budget> {
+    prepare::prepare(ws, dirty)?;
     let budget = Budget::start(ws.settings.limits, ws.settings.price);
     ws.tell(&Event::RunStarted { limits: vec![budget.describe()] });
     Ok(budget)
@@ -104,7 +105,7 @@ pub fn needs_initializer(ws: &Workspace, checklist: &Checklist) -> Result<bool> 
 
 /// Holds one initializer session and returns what it still has to leave behind.
 pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
-    let mut budget = begin(ws)?;
+    let mut budget = begin(ws, Dirty::Refuse)?;
     match initialize(ws, &mut budget, &mut SoFar::default())? {
         Some(Stop::For(failure)) => Err(failure.into()),
         _ if ws.interrupt.requested() => Err(interrupted().into()),
