@@ -16,6 +16,7 @@ pub mod opening;
 pub mod pick;
 pub mod prepare;
 pub mod recover;
+pub mod review;
 pub mod run;
 pub mod session;
 pub mod settings;

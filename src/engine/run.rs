@@ -10,6 +10,8 @@ use crate::engine::hold;
 use crate::engine::pick;
 use crate::engine::prepare;
 use crate::engine::prepare::Dirty;
+use crate::engine::review;
+use crate::engine::review::Checks;
 use crate::engine::verify;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
@@ -223,22 +225,29 @@ fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Re
         return Ok(Some(stop));
     }
     let client = client(ws)?;
-    let before = ws.checklist()?.features().len();
+    let before = ws.checklist()?;
     let held = hold::hold(ws, &client, budget, None)?;
     so_far.initialized = true;
     let checklist = ws.checklist()?;
     let missing = hold::missing_after_initializer(ws, &checklist)?;
-    so_far.note(missing.is_empty() || checklist.features().len() > before, held.tree_changed);
+    so_far.note(missing.is_empty() || checklist.features().len() > before.features().len(), held.tree_changed);
+    let anew = Checks::of(&checklist) != Checks::of(&before);
+    if anew {
+        let table = review::table(&checklist, &ws.tree()?);
+        ws.notice(format!("the checks that decide from now on:\n{}", table.join("\n")));
+    }
     if let Some(stop) = stop_for(&held.ending, so_far, ws)? {
         return Ok(Some(stop));
     }
     if !missing.is_empty() {
         ws.warn(format!("the initializer is not finished: {}", missing.join("; ")));
-    } else if ws.settings.review {
-        let hint = "look at it with `longhaul feature list`, then `longhaul run`";
-        return Ok(Some(Failure::new(Kind::Stuck, "the checklist is ready for review").hint(hint).into()));
     }
-    Ok(None)
+    // Whoever runs again has looked; an unfinished initializer that added nothing has nothing to show.
+    Ok((ws.settings.review && anew).then(|| {
+        let hint = "`longhaul show FEATURE` has the whole of one, `longhaul feature edit FEATURE` changes it; then \
+                    `longhaul run` goes on";
+        Failure::new(Kind::Stuck, "the checklist is ready for review").hint(hint).into()
+    }))
 }
 
 /// Holds a session on one feature.
