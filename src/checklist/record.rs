@@ -1,5 +1,6 @@
 //! What verdicts and people change in a feature. Each function changes one feature and nothing else.
 
+use crate::checklist::feature::Feature;
 use crate::checklist::file::Checklist;
 use crate::gate::Finding;
 use crate::gate::Verdict;
@@ -88,8 +89,10 @@ impl Checklist {
         let attempted = counts_as_attempt && verdict.finding() != Finding::Interrupted;
         let attempts = feature.attempts + u32::from(attempted);
         let stands = feature.red().is_some_and(|red| red.check == verdict.check());
+        let mut last = verdict.to_last_verdict();
+        last["equal"] = json!(equal_failures(feature, &last["failure"], attempted));
         self.change(id, |fields| {
-            set(fields, "last_verdict", verdict.to_last_verdict());
+            set(fields, "last_verdict", last);
             set(fields, "attempts", json!(attempts));
             if verdict.finding().is_red() && !stands {
                 set(fields, "baseline", verdict.to_baseline());
@@ -139,6 +142,9 @@ impl Checklist {
         self.change(id, |fields| {
             clear(fields, &["blocked", "check_problem", "accepted"]);
             set(fields, "attempts", json!(0));
+            if let Some(Value::Object(last)) = fields.get_mut("last_verdict") {
+                set(last, "equal", json!(0));
+            }
         })
     }
 
@@ -157,6 +163,13 @@ pub struct Accepted<'a> {
     pub commit: &'a str,
     pub tree: &'a str,
     pub at: &'a str,
+}
+
+/// Counts the attempts in a row that failed this way, the newest included.
+fn equal_failures(feature: &Feature, failure: &Value, attempted: bool) -> u32 {
+    let same = feature.last_verdict.as_ref().is_some_and(|last| !failure.is_null() && last["failure"] == *failure);
+    let before = if same { feature.equal_failures() } else { 0 };
+    before + u32::from(attempted && !failure.is_null())
 }
 
 fn set(fields: &mut Map<String, Value>, key: &str, value: Value) {
@@ -287,6 +300,24 @@ mod tests {
         assert_eq!(checklist.get("a").unwrap().last_verdict.as_ref().unwrap()["verdict"], "check changed");
         checklist.reopen("a").unwrap();
         assert_eq!(checklist.get("a").unwrap().attempts, 0);
+    }
+
+    #[test]
+    fn attempts_that_fail_the_same_way_are_counted() {
+        let mut checklist = checklist();
+        let record = |checklist: &mut Checklist, finding, counts| {
+            let verdict = verdict(checklist, finding, "t");
+            checklist.record("a", &verdict, counts).unwrap();
+            checklist.get("a").unwrap().equal_failures()
+        };
+        assert_eq!(record(&mut checklist, Finding::NotReady, true), 1);
+        assert_eq!(record(&mut checklist, Finding::NotReady, true), 2);
+        assert_eq!(record(&mut checklist, Finding::NotReady, false), 2, "a look by hand is no attempt");
+        assert_eq!(record(&mut checklist, Finding::TimedOut, true), 1);
+        assert_eq!(record(&mut checklist, Finding::TimedOut, true), 2);
+        checklist.reopen("a").unwrap();
+        assert_eq!(record(&mut checklist, Finding::TimedOut, true), 1);
+        assert_eq!(record(&mut checklist, Finding::NotCommitted, true), 0);
     }
 
     #[test]

@@ -32,6 +32,9 @@ use std::time::Duration;
 /// Longest time one of the user's own commands may take.
 const COMMAND_LIMIT: Duration = Duration::from_secs(300);
 
+/// Attempts in a row that fail in the same way, after which another one would be a waste.
+const EQUAL: u32 = 3;
+
 /// What goes into the progress log: longhaul's facts, and the agent's own words.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
@@ -177,11 +180,16 @@ fn wait_for_person(ws: &mut Workspace, session: &Session, id: &str, problem: &st
 fn block_if_tried_enough(ws: &mut Workspace, session: &Session, id: &str) -> Result<()> {
     let mut checklist = ws.checklist()?;
     let feature = checklist.find(id)?;
-    let attempts = feature.attempts;
-    if feature.passes || feature.blocked.is_some() || attempts < ws.settings.attempts {
+    let (attempts, equal) = (feature.attempts, feature.equal_failures());
+    if feature.passes || feature.blocked.is_some() || (attempts < ws.settings.attempts && equal < EQUAL) {
         return Ok(());
     }
-    checklist.block(id, &format!("{attempts} attempts did not prove it"))?;
+    let why = if attempts < ws.settings.attempts {
+        format!("{equal} attempts in a row failed in the same way")
+    } else {
+        format!("{attempts} attempts did not prove it")
+    };
+    checklist.block(id, &why)?;
     let origin = ws.origin(Some(session.number), Some(id));
     ws.warn(format!("{id} is blocked after {attempts} attempts; `longhaul show {id}` tells why"));
     ws.save(&checklist, &format!("checklist: block {id} after {attempts} attempts"), vec![], &origin)

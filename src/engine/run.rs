@@ -4,6 +4,8 @@ use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
 use crate::driver::Ending;
+use crate::engine::breaker;
+use crate::engine::breaker::Breaker;
 use crate::engine::budget::Budget;
 use crate::engine::counted;
 use crate::engine::hold;
@@ -19,6 +21,7 @@ use crate::event::Event;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::gate;
+use crate::gate::Verdict;
 use crate::memory::SPEC;
 use crate::provider::Client;
 use anyhow::Result;
@@ -230,13 +233,17 @@ fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Re
     so_far.initialized = true;
     let checklist = ws.checklist()?;
     let missing = hold::missing_after_initializer(ws, &checklist)?;
-    so_far.note(missing.is_empty() || checklist.features().len() > before.features().len(), held.tree_changed);
+    so_far.breaker.note(breaker::Session {
+        progress: missing.is_empty() || checklist.features().len() > before.features().len(),
+        tree_changed: held.tree_changed,
+        ..breaker::Session::default()
+    });
     let anew = Checks::of(&checklist) != Checks::of(&before);
     if anew {
         let table = review::table(&checklist, &ws.tree()?);
         ws.notice(format!("the checks that decide from now on:\n{}", table.join("\n")));
     }
-    if let Some(stop) = stop_for(&held.ending, so_far, ws)? {
+    if let Some(stop) = stop_for(&held.ending, so_far, ws, None)? {
         return Ok(Some(stop));
     }
     if !missing.is_empty() {
@@ -257,9 +264,22 @@ fn work(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str) -
     }
     let client = client(ws)?;
     let held = hold::hold(ws, &client, budget, Some(id))?;
-    let proven = held.report.outcome.as_ref().is_some_and(|outcome| outcome.verdict.proves());
-    so_far.note(proven, held.tree_changed);
-    stop_for(&held.ending, so_far, ws)
+    let verdict = held.report.outcome.as_ref().map(|outcome| &outcome.verdict);
+    so_far.breaker.note(breaker::Session {
+        feature: Some(id.to_owned()),
+        progress: verdict.is_some_and(Verdict::proves),
+        tree_changed: held.tree_changed,
+        failure: verdict.and_then(failed),
+    });
+    stop_for(&held.ending, so_far, ws, Some(id))
+}
+
+/// Returns how a check failed, unless nothing tells its failure from others.
+fn failed(verdict: &Verdict) -> Option<breaker::Failed> {
+    let digest = verdict.failure()?;
+    let said = Some(verdict.trial().last_lines(1)).filter(|line| !line.trim().is_empty());
+    let said = said.unwrap_or_else(|| verdict.trial().sentence());
+    Some(breaker::Failed { digest, could_not_run: verdict.could_not_run(), said })
 }
 
 fn limit(ws: &mut Workspace, budget: &Budget) -> Result<Option<Stop>> {
@@ -287,8 +307,8 @@ pub fn missing_key(variable: &str) -> Failure {
         .hint("set it to your key; `longhaul demo` and `longhaul rehearse` need none")
 }
 
-/// Says whether this ending stops the run.
-fn stop_for(ending: &Ending, so_far: &SoFar, ws: &Workspace) -> Result<Option<Stop>> {
+/// Says whether this ending of a session on `id` stops the run.
+fn stop_for(ending: &Ending, so_far: &SoFar, ws: &mut Workspace, id: Option<&str>) -> Result<Option<Stop>> {
     match ending {
         Ending::Interrupted => return Ok(None),
         Ending::Provider(failure) => {
@@ -301,10 +321,11 @@ fn stop_for(ending: &Ending, so_far: &SoFar, ws: &Workspace) -> Result<Option<St
         }
         _ => {}
     }
-    let idle = so_far.idle;
-    Ok((idle >= ws.settings.breaker).then(|| {
-        Failure::new(Kind::Stuck, format!("{idle} sessions in a row proved nothing and changed nothing"))
-            .hint("see `longhaul log`, then change the feature or its check")
+    let (checklist, tree) = (ws.checklist()?, ws.tree()?);
+    let others = id.is_some() && pick::workable(&checklist, &tree).iter().any(|other| Some(other.id.as_str()) != id);
+    Ok(so_far.breaker.tripped(ws.settings.breaker, others).map(|why| {
+        Failure::new(Kind::Stuck, why)
+            .hint("see `longhaul show FEATURE`; mend what its check needs, or change the feature or its check, then run again")
             .into()
     }))
 }
@@ -312,14 +333,7 @@ fn stop_for(ending: &Ending, so_far: &SoFar, ws: &Workspace) -> Result<Option<St
 /// What this run has done so far, as far as it decides what comes next.
 #[derive(Debug, Default)]
 struct SoFar {
-    /// Sessions in a row that neither proved a feature nor changed the tree.
-    idle: u32,
+    breaker: Breaker,
     /// An initializer session was held; what it left open does not hold up the features that can be worked on.
     initialized: bool,
-}
-
-impl SoFar {
-    fn note(&mut self, proven: bool, tree_changed: bool) {
-        self.idle = if proven || tree_changed { 0 } else { self.idle + 1 };
-    }
 }

@@ -92,6 +92,22 @@ fn a11_an_optional_feature_that_a_required_one_rests_on_is_worked_on() {
     assert_eq!(["base", "goal", "extra"].map(|id| project.status(id)), ["proven", "proven", "open"]);
 }
 
+/// A21: one task that failed for good made «all complete» unreachable, and the loop planned everything anew.
+#[test]
+fn a21_a_feature_that_fails_for_good_is_blocked_and_the_others_are_worked_on() {
+    let idle = || session([say("I am done")]);
+    let project = Project::ready().feature("hard", "test -f hard");
+    let project = (1..=3).fold(project, |project, n| project.feature(&format!("f{n}"), &format!("test -f f{n}")));
+    let project = project.model([idle(), idle(), idle(), makes("f1"), makes("f2"), makes("f3")]);
+
+    let run = project.run(["run"]);
+
+    // Three sessions that changed nothing: they were all on one feature, and that is no reason to give up the others.
+    run.exits(4).tells("hard is blocked: 3 attempts did not prove it").tells("longhaul feature reopen hard");
+    let states = ["hard", "f1", "f2", "f3"].map(|id| project.status(id));
+    assert_eq!(states, ["blocked", "proven", "proven", "proven"]);
+}
+
 /// A34: no place in the plan where somebody looks before the work goes on.
 #[test]
 fn a34_a_milestone_for_a_person_pauses_the_run_where_it_is_reached() {
