@@ -4,6 +4,7 @@ use crate::checklist::Accepted as Place;
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::engine::facts::Fact;
 use crate::engine::feature;
 use crate::engine::prepare;
 use crate::engine::verify;
@@ -13,6 +14,7 @@ use crate::failure::Failure;
 use crate::gate;
 use crate::gate::Verdict;
 use anyhow::Result;
+use serde_json::json;
 
 /// What accepting did for one feature.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -75,7 +77,10 @@ fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
     let verdict = look(ws, checklist.find(id)?)?;
     checklist.accept(id, reason.trim(), place, verdict.as_ref())?;
     let origin = ws.origin(None, Some(id));
-    ws.save(&checklist, &format!("checklist: accept {id}"), vec![], &origin)?;
+    let found = verdict.as_ref().map(|verdict| verdict.finding().as_str());
+    let told = json!({"reason": reason.trim(), "verdict": found, "commit": head.commit});
+    let told = [Fact::of("accept", id, told)];
+    ws.save_told(&checklist, &format!("checklist: accept {id}"), &told, vec![], &origin)?;
     Ok(Accepted::Feature(id.to_owned()))
 }
 

@@ -5,6 +5,7 @@ use crate::checklist::Edit;
 use crate::checklist::Edited;
 use crate::checklist::Place;
 use crate::checklist::State;
+use crate::engine::facts::Fact;
 use crate::engine::prepare;
 use crate::engine::verify;
 use crate::engine::workspace::Occasion;
@@ -15,6 +16,7 @@ use crate::memory::Change;
 use crate::memory::PINNED;
 use anyhow::Result;
 use serde_json::Value;
+use serde_json::json;
 
 /// A feature that was added, and what now decides its check.
 #[derive(Clone, Debug)]
@@ -59,7 +61,7 @@ pub fn edit(ws: &mut Workspace, id: &str, edit: &Edit) -> Result<(Added, Edited)
         Edited::Nothing => {}
         Edited::Words => {
             let origin = ws.origin(None, Some(id));
-            ws.save(&checklist, &subject, vec![], &origin)?;
+            ws.save_told(&checklist, &subject, &[Fact::of("edit", id, json!({}))], vec![], &origin)?;
         }
         Edited::Check => save_approved(ws, checklist, &[id.to_owned()], &subject)?,
     }
@@ -76,7 +78,7 @@ pub fn move_to(ws: &mut Workspace, id: &str, place: &Place) -> Result<Vec<String
     }
     checklist.move_to(id, place).map_err(|problem| Failure::usage(problem.to_string()))?;
     let origin = ws.origin(None, Some(id));
-    ws.save(&checklist, &format!("checklist: move {id}"), vec![], &origin)?;
+    ws.save_told(&checklist, &format!("checklist: move {id}"), &[Fact::of("move", id, json!({}))], vec![], &origin)?;
     let undone = |needed: &&String| checklist.get(needed).is_some_and(|needed| !needed.is_done());
     Ok(checklist.find(id)?.depends_on.iter().filter(undone).cloned().collect())
 }
@@ -95,7 +97,8 @@ pub fn block(ws: &mut Workspace, id: &str, reason: &str) -> Result<()> {
     }
     checklist.block(id, reason.trim())?;
     let origin = ws.origin(None, Some(id));
-    ws.save(&checklist, &format!("checklist: block {id}"), vec![], &origin)
+    let told = Fact::of("block", id, json!({"reason": reason.trim()}));
+    ws.save_told(&checklist, &format!("checklist: block {id}"), &[told], vec![], &origin)
 }
 
 fn added(checklist: &Checklist, id: String, tree: &str) -> Result<Added> {
@@ -114,7 +117,8 @@ pub(in crate::engine) fn save_approved(
 ) -> Result<()> {
     let pinned = pin(ws, &mut checklist, ids)?;
     let origin = ws.origin(None, None);
-    ws.save(&checklist, subject, pinned, &origin)?;
+    let told: Vec<Fact> = ids.iter().map(|id| Fact::approval(&checklist, id)).collect();
+    ws.save_told(&checklist, subject, &told, pinned, &origin)?;
     baselines_if_clean(ws)
 }
 
@@ -154,7 +158,8 @@ pub fn remove(ws: &mut Workspace, id: &str) -> Result<()> {
     checklist.find(id)?;
     checklist.remove(id).map_err(|problem| Failure::usage(problem.to_string()))?;
     let origin = ws.origin(None, Some(id));
-    ws.save(&checklist, &format!("checklist: remove {id}"), vec![], &origin)
+    let told = Fact::of("remove", id, json!({}));
+    ws.save_told(&checklist, &format!("checklist: remove {id}"), &[told], vec![], &origin)
 }
 
 /// Clears the block and the attempts of a feature, so that it is tried again; returns its state.
@@ -163,6 +168,7 @@ pub fn reopen(ws: &mut Workspace, id: &str) -> Result<State> {
     checklist.find(id)?;
     checklist.reopen(id)?;
     let origin = ws.origin(None, Some(id));
-    ws.save(&checklist, &format!("checklist: reopen {id}"), vec![], &origin)?;
+    let told = Fact::of("reopen", id, json!({}));
+    ws.save_told(&checklist, &format!("checklist: reopen {id}"), &[told], vec![], &origin)?;
     Ok(checklist.state(id, &ws.tree()?))
 }

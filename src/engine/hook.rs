@@ -6,6 +6,7 @@
 use crate::checklist;
 use crate::driver::Ending;
 use crate::engine::counted;
+use crate::engine::facts::Fact;
 use crate::engine::session::Session;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
@@ -165,7 +166,9 @@ fn count_attempt(ws: &mut Workspace, session: &Session, id: &str) -> Result<()> 
     let mut checklist = ws.checklist()?;
     checklist.count_attempt(id)?;
     let origin = ws.origin(Some(session.number), Some(id));
-    ws.save(&checklist, &format!("gate: {id} not proven: the session changed protected files"), vec![], &origin)?;
+    let told = [Fact::of("attempt", id, json!({"reason": "the session changed protected files"}))];
+    let subject = format!("gate: {id} not proven: the session changed protected files");
+    ws.save_told(&checklist, &subject, &told, vec![], &origin)?;
     block_if_tried_enough(ws, session, id)
 }
 
@@ -174,7 +177,8 @@ fn wait_for_person(ws: &mut Workspace, session: &Session, id: &str, problem: &st
     checklist.doubt(id, problem)?;
     let origin = ws.origin(Some(session.number), Some(id));
     ws.warn(format!("{id} waits for a person: the agent says that its check is wrong: {problem}"));
-    ws.save(&checklist, &format!("checklist: {id} waits for a person"), vec![], &origin)
+    let told = [Fact::of("doubt", id, json!({"problem": problem}))];
+    ws.save_told(&checklist, &format!("checklist: {id} waits for a person"), &told, vec![], &origin)
 }
 
 fn block_if_tried_enough(ws: &mut Workspace, session: &Session, id: &str) -> Result<()> {
@@ -192,7 +196,8 @@ fn block_if_tried_enough(ws: &mut Workspace, session: &Session, id: &str) -> Res
     checklist.block(id, &why)?;
     let origin = ws.origin(Some(session.number), Some(id));
     ws.warn(format!("{id} is blocked after {attempts} attempts; `longhaul show {id}` tells why"));
-    ws.save(&checklist, &format!("checklist: block {id} after {attempts} attempts"), vec![], &origin)
+    let told = [Fact::of("block", id, json!({"reason": why}))];
+    ws.save_told(&checklist, &format!("checklist: block {id} after {attempts} attempts"), &told, vec![], &origin)
 }
 
 /// Gathers the facts of the session, and after them the agent's own words.

@@ -8,6 +8,7 @@ pub mod breaker;
 pub mod budget;
 pub mod check;
 pub mod draft;
+pub mod facts;
 pub mod feature;
 pub mod hold;
 pub mod hook;

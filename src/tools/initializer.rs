@@ -51,6 +51,7 @@ pub(super) fn add_features(store: &mut Store, origin: &Origin, input: &Value) ->
     let count = added.len();
     let word = if count == 1 { "feature" } else { "features" };
     let subject = format!("checklist: add {count} {word} (draft)");
+    let origin = &Origin { also: added.clone(), ..origin.clone() };
     write(store, origin, &subject, Change::put(CHECKLIST, checklist.render()))?;
     let total = checklist.features().len();
     Ok(ToolResult::text(format!("added {}; the list has {total} now", added.join(", "))))
@@ -93,6 +94,7 @@ pub(super) fn set_check(store: &mut Store, origin: &Origin, input: &Value) -> Re
     }
     checklist.set_check(id, given, APPROVED_BY).map_err(|error| tell(format!("nothing was changed: {error:#}")))?;
     let subject = format!("checklist: set the check of {id} (draft)");
+    let origin = &Origin { also: vec![id.to_owned()], ..origin.clone() };
     write(store, origin, &subject, Change::put(CHECKLIST, checklist.render()))?;
     Ok(ToolResult::text(format!("`{id}` has its check")))
 }

@@ -110,6 +110,78 @@ fn a_regression_is_caught_by_the_sweep_and_worked_on_first() {
 }
 
 #[test]
+fn a_feature_tells_its_whole_history() {
+    let breaks = session([reply([bash("rm a; touch b")]), reply([hand_over()])]);
+    let doubts =
+        session([reply([call("hand_over", json!({ "done": "nothing", "check_problem": "it asks for too much" }))])]);
+    let project = Project::ready().feature("a", "echo looked; test -f a").feature("b", "test -f b").model([
+        makes("other"),
+        makes("a"),
+        breaks,
+        doubts,
+    ]);
+    project.run(["run"]).exits(4);
+    project.run(["feature", "reopen", "a"]).exits(0);
+    project.run(["feature", "block", "a", "--reason", "later"]).exits(0);
+    project.run(["accept", "a", "--reason", "seen by hand"]).exits(0);
+
+    let shown = project.run(["show", "a", "--json"]);
+    let shown: serde_json::Value = serde_json::from_str(&shown.exits(0).stdout).unwrap();
+
+    let history = shown["history"].as_array().unwrap();
+    let told: Vec<String> = history
+        .iter()
+        .map(|fact| {
+            let text = |key: &str| fact[key].as_str().unwrap_or_default().to_owned();
+            format!("{} {} {}{}{}", fact["session"], text("kind"), text("verdict"), text("reason"), text("problem"))
+        })
+        .collect();
+    let expected = [
+        "null approval ",
+        "null baseline failed",
+        "1 verdict failed",
+        "2 proof passed",
+        "3 regression failed",
+        "4 doubt it asks for too much",
+        "null reopen ",
+        "null block later",
+        "null accept failedseen by hand",
+    ];
+    assert_eq!(told, expected);
+    let proof = &history[3];
+    assert_eq!((&proof["exit"], &proof["approved_by"], &proof["level"]), (&json!(0), &json!("user"), &json!("plain")));
+    assert_eq!(proof["commit"], project.git(["rev-parse", "HEAD~1"]));
+    let output = std::fs::read_to_string(proof["output"]["path"].as_str().unwrap()).unwrap();
+    assert_eq!(output, "looked\n");
+    assert_eq!((&shown["state"], &shown["form"]), (&json!("accepted"), &json!("a command alone")));
+    // For people, the newest last.
+    let lines = project.run(["show", "a"]).stdout;
+    let at = |text: &str| lines.find(text).unwrap_or_else(|| panic!("no {text:?} in\n{lines}"));
+    assert!(
+        at("check approved: ") < at("proven: passed · exit 0")
+            && at("regressed: failed · exit 1") < at("accepted: seen by hand")
+    );
+}
+
+#[test]
+fn the_commit_of_a_sweep_names_every_feature_it_looked_at() {
+    let project = Project::ready()
+        .feature("a", "test -f a")
+        .feature("b", "test -f b")
+        .feature("c", "test -f c")
+        .model([makes("a"), makes("b"), makes("c")]);
+    project.run(["run"]).exits(0);
+
+    let sweep = project.memory_git(["log", "-1", "--format=%B", "--grep=^gate: sweep of 2 passed"]);
+
+    for id in ["a", "b"] {
+        assert!(sweep.contains(&format!("\nFeature: {id}\n")), "{sweep}");
+        assert!(sweep.contains(&format!("recheck: {{\"feature\":\"{id}\",\"verdict\":\"passed\"")), "{sweep}");
+    }
+    assert!(!sweep.contains("Feature: c"), "{sweep}");
+}
+
+#[test]
 fn check_proves_like_the_hook_and_tells_with_its_code() {
     let project = Project::ready().feature("a", "test -f a").feature("b", "test -f b");
     project.write("a", "");
