@@ -88,6 +88,7 @@ fn begin(
         feature: id.map(str::to_owned),
         started_at: head.commit,
         branch: head.branch,
+        branches: ws.project.branches()?,
         untracked,
         artifacts,
         used: Used::default(),

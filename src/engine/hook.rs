@@ -57,7 +57,7 @@ pub struct Report {
 /// Runs every step for a session that has just ended.
 pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: bool) -> Result<Report> {
     let mut report = Report { reason: ending.to_string(), ..Report::default() };
-    let leftover = save_leftover(ws, session.number, "", &session.untracked)?;
+    let leftover = leftover(ws, session)?;
     report.moved = keep_moved_head(ws, session)?;
     report.moved.iter().for_each(|text| ws.warn(text));
     step(ws, "leftover changes committed");
@@ -83,6 +83,26 @@ pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: boo
     Ok(report)
 }
 
+/// Commits what the session left uncommitted. On another branch than the one it began on, unless the session made that,
+/// nothing is committed: the branch is somebody else's.
+fn leftover(ws: &Workspace, session: &Session) -> Result<Leftover> {
+    let branch = ws.head()?.branch;
+    let of_others = branch.as_ref().is_some_and(|branch| session.branches.contains(branch));
+    if !of_others || branch == session.branch {
+        return save_leftover(ws, session.number, "", &session.untracked);
+    }
+    let reason = "the session ended on another branch than it began on";
+    let leftover = ws.project.leave_leftover(&session.untracked, reason)?;
+    tell_left_out(ws, &leftover);
+    Ok(leftover)
+}
+
+fn tell_left_out(ws: &Workspace, leftover: &Leftover) {
+    for (path, reason) in &leftover.left_out {
+        ws.warn(format!("`{path}` was left out of the commit: {reason}"));
+    }
+}
+
 fn step(ws: &Workspace, name: &str) {
     ws.tell(&Event::HookStep { step: name.to_owned() });
 }
@@ -94,9 +114,7 @@ pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) ->
     if let Some(id) = &leftover.commit {
         ws.tell(&Event::Committed { place: "project".to_owned(), id: id.clone(), subject });
     }
-    for (path, reason) in &leftover.left_out {
-        ws.warn(format!("`{path}` was left out of the commit: {reason}"));
-    }
+    tell_left_out(ws, &leftover);
     Ok(leftover)
 }
 

@@ -47,7 +47,7 @@ impl From<Failure> for Stop {
 /// A failure whose kind says why the run stopped with features open; everything up to there is committed.
 pub fn run(ws: &mut Workspace, dirty: Dirty) -> Result<String> {
     let mut budget = begin(ws, dirty)?;
-    let mut so_far = SoFar::default();
+    let mut so_far = SoFar { branch: ws.head()?.branch, branches: ws.project.branches()?, ..SoFar::default() };
     loop {
         if let Some(stop) = next(ws, &mut budget, &mut so_far)? {
             return match stop {
@@ -73,7 +73,7 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
     }
     let checklist = ws.checklist()?;
     let tree = ws.head()?.tree;
-    prepare::require_branch(ws)?;
+    require_branch(ws, so_far)?;
     if initializer_due(ws, &checklist, so_far)? {
         return initialize(ws, budget, so_far);
     }
@@ -96,6 +96,21 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
         return work(ws, budget, so_far, &id);
     }
     Ok(None)
+}
+
+/// Refuses to go on where a session has left the run's branch for one that it did not make itself.
+fn require_branch(ws: &Workspace, so_far: &SoFar) -> Result<()> {
+    prepare::require_branch(ws)?;
+    let (Some(before), Some(now)) = (&so_far.branch, ws.head()?.branch) else { return Ok(()) };
+    if *before == now || !so_far.branches.contains(&now) {
+        return Ok(());
+    }
+    let hint = format!(
+        "`git switch {before}`, take what you want of `{now}`, then run again; or run again to work on `{now}`"
+    );
+    Err(Failure::new(Kind::Stuck, format!("the run began on `{before}`, and a session left it for `{now}`"))
+        .hint(hint)
+        .into())
 }
 
 /// Says that a person asked to stop.
@@ -333,6 +348,9 @@ fn stop_for(ending: &Ending, so_far: &SoFar, ws: &mut Workspace, id: Option<&str
 /// What this run has done so far, as far as it decides what comes next.
 #[derive(Debug, Default)]
 struct SoFar {
+    /// The branch it began on, and all there were then.
+    branch: Option<String>,
+    branches: Vec<String>,
     breaker: Breaker,
     /// An initializer session was held; what it left open does not hold up the features that can be worked on.
     initialized: bool,
