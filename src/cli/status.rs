@@ -115,7 +115,12 @@ pub(super) fn table(features: &[Feature]) -> Vec<Line> {
     };
     let last = |feature: &Feature| {
         let reason = feature.accepted.as_ref().map(|reason| cut(reason, REASON));
-        reason.or_else(|| feature.last.clone()).or_else(|| Some(format!("at {}", feature.proven_at.as_ref()?)))
+        let passed = || {
+            let at = feature.proven_at.as_ref()?;
+            let since = if feature.state == "stale" { ", not since" } else { "" };
+            Some(format!("at {at}{since}"))
+        };
+        reason.or_else(|| feature.last.clone()).or_else(passed)
     };
     let state_at = 2 + widest(|feature| &feature.id, 7);
     let tries_at = state_at + widest(|feature| &feature.state, 5);

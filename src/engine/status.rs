@@ -54,7 +54,7 @@ pub struct Line {
     pub attempts: u32,
     /// The newest result that did not prove it.
     pub last: Option<String>,
-    /// The commit that the newest proof was measured at, short.
+    /// The commit at which its check last passed, short.
     pub proven_at: Option<String>,
     /// Why a person vouched for it.
     pub accepted: Option<String>,
@@ -107,6 +107,8 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
 
 fn line(feature: &Feature, state: State) -> Line {
     let short = |commit: &str| commit.chars().take(7).collect::<String>();
+    // The newest pass counts: a re-check, else the proof.
+    let passed = feature.checked.as_ref().or(feature.evidence.as_ref());
     Line {
         id: feature.id.clone(),
         title: feature.title.clone(),
@@ -115,7 +117,7 @@ fn line(feature: &Feature, state: State) -> Line {
         milestone: feature.milestone,
         attempts: feature.attempts,
         last: feature.last_finding().map(str::to_owned),
-        proven_at: feature.evidence.as_ref().and_then(|evidence| evidence["commit"].as_str()).map(short),
+        proven_at: passed.and_then(|passed| passed["commit"].as_str()).map(short),
         accepted: feature.accepted.as_ref().and_then(|word| word["reason"].as_str()).map(str::to_owned),
     }
 }

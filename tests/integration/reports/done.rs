@@ -3,9 +3,11 @@
 use crate::support::Project;
 use crate::support::bash;
 use crate::support::hand_over;
+use crate::support::memory;
 use crate::support::reply;
 use crate::support::say;
 use crate::support::session;
+use serde_json::json;
 
 /// A session that makes the check of feature `name` pass and hands over.
 fn makes(name: &str) -> serde_json::Value {
@@ -62,6 +64,23 @@ fn a07_an_echoed_prompt_is_no_verdict() {
     assert!(project.memory_log().contains(&"gate: f1 not proven: failed".to_owned()), "{:?}", project.memory_log());
 }
 
+/// A09: exit signals that a killed run had left behind ended the next run before it began to work.
+#[test]
+fn a09_what_a_killed_run_left_as_a_sign_of_its_end_ends_no_later_run() {
+    let signs = "touch DONE .exit-signal; echo COMPLETE > status.json; git add -A; git commit -qm 'ALL DONE'";
+    let note = memory(json!({ "command": "create", "path": "/memories/notes/done.md", "file_text": "ALL DONE\n" }));
+    let cut = session([reply([bash(signs), note]), json!({ "silence": "60s" })]);
+    let project = with_features(2).model([cut, makes("f1"), makes("f2")]);
+    let mut child = project.start(["run"]);
+    project.played().wait_for_silence();
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    project.run(["run"]).exits(0).shows("done: 2 features proven");
+
+    assert_eq!(project.events(3)[0]["feature"], "f2");
+}
+
 /// A11: optional items blocked the exit, and the loop never ended.
 #[test]
 fn a11_optional_features_never_hold_up_success() {
@@ -106,6 +125,25 @@ fn a21_a_feature_that_fails_for_good_is_blocked_and_the_others_are_worked_on() {
     run.exits(4).tells("hard is blocked: 3 attempts did not prove it").tells("longhaul feature reopen hard");
     let states = ["hard", "f1", "f2", "f3"].map(|id| project.status(id));
     assert_eq!(states, ["blocked", "proven", "proven", "proven"]);
+}
+
+/// A25: evidence was shown without the commit it was measured at, and a stale result was read as current.
+#[test]
+fn a25_a_pass_names_its_commit_and_is_stale_once_the_tree_moved() {
+    let project = with_features(1).model([makes("f1")]);
+    project.run(["run"]).exits(0);
+    let passed = project.git(["rev-parse", "--short=7", "HEAD"]);
+    project.run(["status"]).prints(&format!("at {passed}"));
+    project.git(["rm", "-q", "f1"]);
+    project.git(["commit", "-qm", "breaks it"]);
+    let now = project.git(["rev-parse", "--short=7", "HEAD"]);
+
+    let status = project.run(["status", "--exit-code"]);
+
+    status.exits(8).prints(&format!("at {now}")).prints(&format!("at {passed}, not since"));
+    assert_eq!(project.status("f1"), "stale");
+    project.run(["check", "--all"]).exits(8);
+    assert_eq!(project.status("f1"), "regressed");
 }
 
 /// A34: no place in the plan where somebody looks before the work goes on.
@@ -163,6 +201,33 @@ fn a15_a_finished_checklist_starts_no_session() {
     assert_eq!(project.played().requests().len(), before);
 }
 
+/// A16: a finished feature was picked again and again, from a stale reading.
+#[test]
+fn a16_a_feature_that_is_closed_between_two_sessions_is_not_picked() {
+    let project = with_features(3).model([makes("f1"), makes("f3")]);
+    let config = project.home().join(".config/longhaul");
+    std::fs::create_dir_all(&config).unwrap();
+    // The user's own hook stands for anything that commits between two sessions.
+    let hook = "[hooks]\nsession_end = [\"test -f f2 || { touch f2; git add f2; git commit -qm outside; }\"]\n";
+    std::fs::write(config.join("config.toml"), hook).unwrap();
+
+    project.run(["run"]).exits(0).tells("f2 is proven without a session");
+
+    assert_eq!([1, 2].map(|number| project.events(number)[0]["feature"].clone()), ["f1", "f3"]);
+}
+
+/// A16 for a person who changes the checklist between two runs.
+#[test]
+fn a16_a_feature_that_a_person_settled_is_not_picked() {
+    let project = with_features(2).model([session([say("hm")]), makes("f2")]);
+    project.run(["run", "--sessions", "1"]).exits(3);
+    project.run(["accept", "f1", "--reason", "seen"]).exits(0);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.events(2)[0]["feature"], "f2");
+}
+
 /// A17: the agent stamped a phase complete whose verification steps it had skipped.
 #[test]
 fn a17_words_of_success_do_not_outweigh_a_check_that_fails() {
@@ -173,6 +238,35 @@ fn a17_words_of_success_do_not_outweigh_a_check_that_fails() {
 
     assert_eq!(project.status("login"), "open");
     assert_eq!(project.stored("login")["passes"], false);
+}
+
+/// A18: the service failed after the check had passed, on old code, and the work was recorded as done.
+#[test]
+fn a18_a_check_that_passes_on_old_code_proves_nothing_and_a_failed_session_is_no_success() {
+    let project = Project::ready()
+        .feature("old", "test -f README")
+        .feature("new", "test -f new")
+        .model([session([json!({ "status": 403 })])]);
+
+    project.run(["run"]).exits(5);
+
+    assert_eq!(["old", "new"].map(|id| project.status(id)), ["already green", "open"]);
+    assert!(["old", "new"].iter().all(|id| project.stored(id)["passes"] == false));
+    assert_eq!(project.stored("new")["attempts"], 0);
+    project.run(["status", "--exit-code"]).exits(8);
+}
+
+/// A18: what the session did before the service failed counts when the check says so, and only then.
+#[test]
+fn a18_work_that_passes_is_proven_though_its_session_failed() {
+    let project = Project::ready()
+        .feature("f", "test -f f")
+        .model([session([reply([bash("touch f")]), json!({ "status": 403 })])]);
+
+    project.run(["run"]).exits(5);
+
+    assert_eq!(project.status("f"), "proven");
+    assert_eq!(project.stored("f")["evidence"]["red"]["verdict"], "failed");
 }
 
 /// A19: progress stayed at nought because the agent never ticked the box.
