@@ -69,6 +69,11 @@ impl Breaker {
         }
     }
 
+    /// Begins anew: a feature was proven without a session.
+    pub fn proven(&mut self) {
+        (self.idle, self.equal) = (Streak::default(), Streak::default());
+    }
+
     /// Says why the run stops, if it does; `others` tells that a feature other than the last one can be worked on.
     pub fn tripped(&self, limit: u32, others: bool) -> Option<String> {
         let Streak { sessions, features } = &self.idle;
@@ -140,5 +145,9 @@ mod tests {
         let proof = Session { progress: true, ..one("c") };
         assert_eq!(after([one("a"), one("b"), proof, one("d")], true), None);
         assert!(after([one("a"), one("b"), one("d")], true).is_some(), "its twin without the proof");
+        let mut breaker = Breaker::default();
+        [one("a"), one("b"), one("c")].into_iter().for_each(|session| breaker.note(session));
+        breaker.proven();
+        assert_eq!(breaker.tripped(3, true), None);
     }
 }

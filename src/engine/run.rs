@@ -89,12 +89,17 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
         return Ok(Some(pause_at(milestone).into()));
     }
     let Some(feature) = pick::pick(&checklist, &tree) else {
-        return Ok(if proven_meanwhile(ws, &checklist)? { None } else { Some(stuck(&checklist, &tree)) });
+        let proven = proven_meanwhile(ws, &checklist)?;
+        if proven {
+            so_far.breaker.proven();
+        }
+        return Ok((!proven).then(|| stuck(&checklist, &tree)));
     };
     let id = feature.id.clone();
     if was_judged(ws, feature)? || !green_now(ws, &id)? {
         return work(ws, budget, so_far, &id);
     }
+    so_far.breaker.proven();
     Ok(None)
 }
 
