@@ -11,7 +11,6 @@ use crate::engine;
 use crate::engine::workspace::Access;
 use crate::engine::workspace::Workspace;
 use anyhow::Result;
-use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 
@@ -142,9 +141,7 @@ fn history_lines(fact: &Value) -> Vec<Line> {
         "block" => "blocked",
         kind => kind,
     };
-    let said = plain(&fact["reason"]).or_else(|| plain(&fact["problem"]));
-    let said = said.into_iter().chain(result_parts(&Value::Object(without_said(fact))));
-    let said = said.collect::<Vec<_>>().join(" · ");
+    let said = result_parts(fact).join(" · ");
     let mut lines = vec![happened(fact, &if said.is_empty() { kind.to_owned() } else { format!("{kind}: {said}") })];
     if let Some(path) = fact["output"]["path"].as_str() {
         let digest = fact["output"]["digest"].as_str().unwrap_or_default();
@@ -161,15 +158,10 @@ fn happened(fact: &Value, what: &str) -> Line {
     Line::plain("  ").add(Tone::Dim, &at).column(20).add(Tone::Plain, &session).column(34).add(Tone::Plain, what)
 }
 
-/// Leaves out what stands elsewhere on the line.
-fn without_said(fact: &Value) -> Map<String, Value> {
-    let mut rest = fact.as_object().cloned().unwrap_or_default();
-    rest.retain(|key, _| !["reason", "session", "at"].contains(&key.as_str()));
-    rest
-}
-
 fn check_lines(check: &Value) -> Vec<Line> {
-    let Some(command) = check["run"].as_str() else { return vec![labelled("check", "none")] };
+    let manual = check["kind"] == "manual";
+    let command = if manual { Some("a person looks") } else { check["run"].as_str() };
+    let Some(command) = command else { return vec![labelled("check", "none")] };
     let mut command = command.lines();
     let mut lines = vec![labelled("check", command.next().unwrap_or_default())];
     lines.extend(command.map(|line| labelled("", line)));
@@ -178,7 +170,7 @@ fn check_lines(check: &Value) -> Vec<Line> {
             lines.push(labelled("", &format!("{}: {given}", key.replace('_', " "))));
         }
     }
-    lines.extend(form(check).map(|form| labelled("", &format!("form: {form}"))));
+    lines.extend(form(check).filter(|_| !manual).map(|form| labelled("", &format!("form: {form}"))));
     for (path, id) in check["pins"].as_object().into_iter().flatten() {
         let pin = id.as_str().map_or("absent".to_owned(), |id| id.chars().take(8).collect());
         lines.push(labelled("", &format!("pinned: {path} ({pin})")));
@@ -188,7 +180,9 @@ fn check_lines(check: &Value) -> Vec<Line> {
 
 /// Renders a stored result: what it found, where and when, and the end of its output.
 fn result_lines(label: &str, result: &Value) -> Vec<Line> {
-    let mut lines = vec![labelled(label, &result_parts(result).join(" · "))];
+    let place = [plain(&result["session"]).map(|session| format!("session {session}")), plain(&result["at"])];
+    let parts: Vec<String> = result_parts(result).into_iter().chain(place.into_iter().flatten()).collect();
+    let mut lines = vec![labelled(label, &parts.join(" · "))];
     if let Some(path) = result["output"]["path"].as_str() {
         lines.push(labelled("", &format!("output: {path}")));
     }
@@ -197,20 +191,20 @@ fn result_lines(label: &str, result: &Value) -> Vec<Line> {
     lines
 }
 
+/// Returns what a result or a fact says: a person's or an agent's words, and what the check found.
 fn result_parts(result: &Value) -> Vec<String> {
     let short = |value: &Value| value.as_str().map(|id| id.chars().take(8).collect::<String>());
-    let finding = plain(&result["verdict"]).or_else(|| plain(&result["reason"]));
     let parts = [
-        finding,
+        plain(&result["reason"]),
+        plain(&result["problem"]),
+        plain(&result["verdict"]),
         plain(&result["detail"]).map(|detail| detail.replace('\n', "; ")),
         plain(&result["exit"]).map(|exit| format!("exit {exit}")),
         result["seconds"].as_f64().map(|seconds| format!("{seconds:.1} s")),
         short(&result["commit"]).map(|commit| format!("commit {commit}")),
         short(&result["check"]).map(|check| format!("check {check}")),
-        plain(&result["session"]).map(|session| format!("session {session}")),
         plain(&result["level"]).map(|level| format!("sandbox {level}")),
         plain(&result["approved_by"]).map(|who| format!("approved by {who}")),
-        plain(&result["at"]),
     ];
     parts.into_iter().flatten().collect()
 }
@@ -258,7 +252,7 @@ check          sh t.sh
                form: project files, pinned
                pinned: t.sh (01234567)
                pinned: u.sh (absent)
-proven         exit 0 · 0.3 s · commit 89abcdef · check aaaabbbb · session 3 · sandbox plain · approved by user · 2026-11-29T14:03:00Z
+proven         exit 0 · 0.3 s · commit 89abcdef · check aaaabbbb · sandbox plain · approved by user · session 3 · 2026-11-29T14:03:00Z
                output: /a/b
 last result    failed · exit 1 · commit 77
                | one
@@ -274,6 +268,11 @@ tries          2
             json!({"id": "a", "title": "A", "check": null, "blocked": "needs a key", "evidence": 3, "steps": "x"});
         let expected = "a: blocked\nA\ncheck          none\nblocked        needs a key\n";
         assert_eq!(rendered(&feature_lines(&bare, "blocked")), expected);
+        let looked = json!({"id": "a", "title": "A", "check": {"kind": "manual", "run": ""},
+            "accepted": {"reason": "I looked", "verdict": "already green", "at": "today"}});
+        let expected =
+            "a: accepted\nA\ncheck          a person looks\naccepted       I looked · already green · today\n";
+        assert_eq!(rendered(&feature_lines(&looked, "accepted")), expected);
     }
 
     #[test]
