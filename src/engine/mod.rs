@@ -13,6 +13,7 @@ pub mod feature;
 pub mod hold;
 pub mod hook;
 pub mod init;
+pub mod inventory;
 pub mod lock;
 pub mod opening;
 pub mod pick;
