@@ -5,6 +5,7 @@
 
 mod attend;
 mod children;
+mod foreground;
 mod group;
 mod interrupt;
 mod lasting;
@@ -19,6 +20,7 @@ pub use attend::Ended;
 pub use attend::Streams;
 pub use attend::attend;
 pub use children::adopt_orphans;
+pub use foreground::run_on_terminal;
 pub use group::end_groups;
 pub use group::lives as group_lives;
 pub use interrupt::Happening;

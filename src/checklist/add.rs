@@ -15,10 +15,11 @@ use serde_json::json;
 use std::collections::HashSet;
 
 /// What a new feature may say about itself, in the order it is kept.
-const GIVEN: [&str; 8] = ["id", "title", "category", "description", "steps", "priority", "required", "depends_on"];
+const GIVEN: [&str; 9] =
+    ["id", "title", "category", "description", "steps", "priority", "required", "depends_on", "milestone"];
 
 /// What only longhaul says, and a new feature starts with.
-const KEPT: [&str; 10] = [
+pub(super) const KEPT: [&str; 11] = [
     "passes",
     "evidence",
     "checked",
@@ -26,6 +27,7 @@ const KEPT: [&str; 10] = [
     "baseline",
     "attempts",
     "blocked",
+    "check_problem",
     "accepted",
     "regressed",
     "draft",
@@ -112,10 +114,7 @@ fn name(item: &Value, index: usize) -> String {
 fn new_feature(item: &Value, approved_by: &str, draft: bool, taken: &mut HashSet<String>) -> Result<Value> {
     let item = item.as_object().ok_or_else(|| anyhow!("expected an object, found {}", kind(item)))?;
     refuse_misspelt(item)?;
-    let title = item.get("title").and_then(Value::as_str).unwrap_or_default();
-    if title.trim().is_empty() || title.contains('\n') {
-        bail!("a feature needs a `title` of one line");
-    }
+    let title = title_of(item)?;
     let mut fields = Map::new();
     fields.insert("id".to_owned(), item.get("id").cloned().unwrap_or_else(|| json!(free_id(title, taken))));
     for key in GIVEN {
@@ -145,8 +144,17 @@ fn new_feature(item: &Value, approved_by: &str, draft: bool, taken: &mut HashSet
     Ok(Value::Object(fields))
 }
 
+/// Returns the title, which has to be one line.
+pub(super) fn title_of(item: &Map<String, Value>) -> Result<&str> {
+    let title = item.get("title").and_then(Value::as_str).unwrap_or_default();
+    if title.trim().is_empty() || title.contains('\n') {
+        bail!("a feature needs a `title` of one line");
+    }
+    Ok(title)
+}
+
 /// Makes the kept form of a new check; it is pinned by whoever approves it, not by its own word.
-fn new_check(check: &Value, approved_by: &str) -> Result<Value> {
+pub(super) fn new_check(check: &Value, approved_by: &str) -> Result<Value> {
     let told = |field: Option<String>, reason: &str| match field {
         Some(field) => anyhow!("`check.{field}`: {reason}"),
         None => anyhow!("`check`: {reason}"),
@@ -165,7 +173,7 @@ fn new_check(check: &Value, approved_by: &str) -> Result<Value> {
 }
 
 /// Refuses a key that is one letter away from a known one: kept as an unknown field it would be lost silently.
-fn refuse_misspelt(item: &Map<String, Value>) -> Result<()> {
+pub(super) fn refuse_misspelt(item: &Map<String, Value>) -> Result<()> {
     let known: Vec<&str> = GIVEN.iter().chain(&KEPT).copied().chain(["check", "claimed", "proposed_check"]).collect();
     for key in item.keys().filter(|key| !known.contains(&key.as_str())) {
         if let Some(meant) = known.iter().find(|known| strsim::osa_distance(known, &key.to_lowercase()) <= 1) {

@@ -19,6 +19,8 @@ pub struct Feature {
     pub priority: f64,
     pub required: bool,
     pub depends_on: Vec<String>,
+    /// Its check is one over all it depends on.
+    pub milestone: bool,
     pub check: Option<Check>,
     pub passes: bool,
     pub evidence: Option<Value>,
@@ -30,6 +32,8 @@ pub struct Feature {
     pub attempts: u32,
     /// Why it cannot be worked on.
     pub blocked: Option<String>,
+    /// What an agent says is wrong with the check; it waits for a person then.
+    pub check_problem: Option<String>,
     /// A person vouched: reason, commit, tree, time.
     pub accepted: Option<Value>,
     /// The evidence it had before its check failed again.
@@ -133,6 +137,8 @@ impl Feature {
             priority: field(fields, "priority")?.unwrap_or_else(|| f64::from(place)),
             required: field(fields, "required")?.unwrap_or(true),
             depends_on: dependencies(fields)?,
+            // Other tools keep names of milestones below this key; those mean nothing here.
+            milestone: fields.get("milestone") == Some(&Value::Bool(true)),
             check: check(fields)?,
             passes: field(fields, "passes")?.unwrap_or_default(),
             evidence: record(fields, "evidence")?,
@@ -141,6 +147,7 @@ impl Feature {
             baseline: record(fields, "baseline")?.map(|baseline| read_baseline(&baseline)).transpose()?,
             attempts: field(fields, "attempts")?.unwrap_or_default(),
             blocked: field(fields, "blocked")?,
+            check_problem: field(fields, "check_problem")?,
             accepted: record(fields, "accepted")?,
             regressed: record(fields, "regressed")?,
             draft: field(fields, "draft")?.unwrap_or_default(),
@@ -152,6 +159,9 @@ impl Feature {
         }
         if !feature.priority.is_finite() {
             return Err(Fault::of("priority", "it is too large a number"));
+        }
+        if feature.milestone && (feature.depends_on.is_empty() || feature.check.is_none()) {
+            return Err(Fault::of("milestone", "a milestone needs `depends_on` and a `check` over all of those"));
         }
         if feature.passes && feature.evidence.is_none() {
             return Err(Fault::of("passes", "it is true without evidence; only a check that ran can make it so"));
@@ -166,6 +176,7 @@ impl Feature {
             () if self.passes => State::Stale,
             () if self.accepted.is_some() => State::Accepted,
             () if self.blocked.is_some() => State::Blocked,
+            () if self.check_problem.is_some() => State::Waiting,
             () if self.regressed.is_some() => State::Regressed,
             () if self.check.is_none() => State::NoCheck,
             () if self.is_already_green() => State::AlreadyGreen,
@@ -190,7 +201,8 @@ impl Feature {
         same_check && (was_on(&self.evidence) || was_on(&self.checked))
     }
 
-    fn is_already_green(&self) -> bool {
+    /// Tells whether its check passed before any work, so that what depends on it need not wait for a person's word.
+    pub(super) fn is_already_green(&self) -> bool {
         let newest = self.last_verdict.as_ref().filter(|verdict| self.is_of_this_check(&verdict["check"]));
         match (newest, &self.baseline) {
             (Some(verdict), _) => verdict["verdict"] == "already green",

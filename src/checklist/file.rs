@@ -91,8 +91,7 @@ impl Checklist {
 
     /// Returns the state of a feature on the tree `head_tree`; one that is not there is open.
     pub fn state(&self, id: &str, head_tree: &str) -> State {
-        let undone = |id: &String| self.get(id).is_none_or(|feature| !feature.is_done());
-        self.get(id).map_or(State::Open, |feature| feature.state(head_tree, feature.depends_on.iter().any(undone)))
+        self.get(id).map_or(State::Open, |feature| feature.state(head_tree, !self.waits_for(feature).is_empty()))
     }
 
     /// Changes one feature's JSON, or nothing when the result would not be a checklist.

@@ -4,14 +4,19 @@
 //! rewrite. A feature is marked by a verdict of the gate alone; which one is worked on next is decided above.
 
 mod add;
+mod edit;
 mod feature;
 mod file;
 mod import;
 mod json;
+mod needed;
+mod order;
 mod past;
 mod progress;
 mod record;
 
+pub use edit::Edit;
+pub use edit::Edited;
 pub use feature::Baseline;
 pub use feature::Feature;
 pub use feature::State;
@@ -22,6 +27,7 @@ pub use import::Report;
 pub use import::read as read_import;
 pub use json::ParseProblem;
 pub use json::parse as parse_json;
+pub use order::Place;
 pub use progress::Rotated;
 pub use progress::append as append_progress;
 pub use progress::entry as progress_entry;

@@ -30,6 +30,12 @@ impl Feature {
         self.last_verdict.as_ref()?["verdict"].as_str()
     }
 
+    /// Returns how many attempts in a row failed like the newest one.
+    pub fn equal_failures(&self) -> u32 {
+        let equal = self.last_verdict.as_ref().and_then(|last| last["equal"].as_u64());
+        equal.and_then(|equal| u32::try_from(equal).ok()).unwrap_or_default()
+    }
+
     /// Returns the newest result that did not prove it as text: what was found, why, and the end of the output.
     pub fn last_verdict_text(&self) -> Option<String> {
         let verdict = self.last_verdict.as_ref()?;

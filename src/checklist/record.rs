@@ -1,5 +1,6 @@
 //! What verdicts and people change in a feature. Each function changes one feature and nothing else.
 
+use crate::checklist::feature::Feature;
 use crate::checklist::file::Checklist;
 use crate::gate::Finding;
 use crate::gate::Verdict;
@@ -44,7 +45,7 @@ impl Checklist {
         self.change(id, |fields| {
             set(fields, "passes", json!(true));
             set(fields, "evidence", verdict.to_evidence());
-            clear(fields, &["checked", "last_verdict", "blocked", "regressed"]);
+            clear(fields, &["checked", "last_verdict", "blocked", "check_problem", "regressed"]);
         })
     }
 
@@ -88,8 +89,10 @@ impl Checklist {
         let attempted = counts_as_attempt && verdict.finding() != Finding::Interrupted;
         let attempts = feature.attempts + u32::from(attempted);
         let stands = feature.red().is_some_and(|red| red.check == verdict.check());
+        let mut last = verdict.to_last_verdict();
+        last["equal"] = json!(equal_failures(feature, &last["failure"], attempted));
         self.change(id, |fields| {
-            set(fields, "last_verdict", verdict.to_last_verdict());
+            set(fields, "last_verdict", last);
             set(fields, "attempts", json!(attempts));
             if verdict.finding().is_red() && !stands {
                 set(fields, "baseline", verdict.to_baseline());
@@ -118,7 +121,10 @@ impl Checklist {
         let verdict = verdict.map(|verdict| verdict.finding().as_str());
         let accepted =
             json!({"reason": reason, "commit": place.commit, "tree": place.tree, "at": place.at, "verdict": verdict});
-        self.change(id, |fields| set(fields, "accepted", accepted))
+        self.change(id, |fields| {
+            set(fields, "accepted", accepted);
+            clear(fields, &["check_problem"]);
+        })
     }
 
     /// Sets a feature aside, with the reason.
@@ -126,11 +132,19 @@ impl Checklist {
         self.change(id, |fields| set(fields, "blocked", json!(reason)))
     }
 
-    /// Lets a feature be worked on again: not blocked, no attempts, no person's word.
+    /// Lets a feature wait for a person, because an agent says that its check is wrong.
+    pub fn doubt(&mut self, id: &str, problem: &str) -> Result<()> {
+        self.change(id, |fields| set(fields, "check_problem", json!(problem)))
+    }
+
+    /// Lets a feature be worked on again: not blocked, no attempts, no person's word, no doubt about its check.
     pub fn reopen(&mut self, id: &str) -> Result<()> {
         self.change(id, |fields| {
-            clear(fields, &["blocked", "accepted"]);
+            clear(fields, &["blocked", "check_problem", "accepted"]);
             set(fields, "attempts", json!(0));
+            if let Some(Value::Object(last)) = fields.get_mut("last_verdict") {
+                set(last, "equal", json!(0));
+            }
         })
     }
 
@@ -151,6 +165,13 @@ pub struct Accepted<'a> {
     pub at: &'a str,
 }
 
+/// Counts the attempts in a row that failed this way, the newest included.
+fn equal_failures(feature: &Feature, failure: &Value, attempted: bool) -> u32 {
+    let same = feature.last_verdict.as_ref().is_some_and(|last| !failure.is_null() && last["failure"] == *failure);
+    let before = if same { feature.equal_failures() } else { 0 };
+    before + u32::from(attempted && !failure.is_null())
+}
+
 fn set(fields: &mut Map<String, Value>, key: &str, value: Value) {
     fields.insert(key.to_owned(), value);
 }
@@ -159,7 +180,7 @@ fn set(fields: &mut Map<String, Value>, key: &str, value: Value) {
 pub(super) fn forget(fields: &mut Map<String, Value>) {
     set(fields, "passes", json!(false));
     set(fields, "attempts", json!(0));
-    clear(fields, &["evidence", "checked", "last_verdict", "baseline", "blocked", "regressed"]);
+    clear(fields, &["evidence", "checked", "last_verdict", "baseline", "blocked", "check_problem", "regressed"]);
 }
 
 /// Sets to null what is there.
@@ -282,6 +303,24 @@ mod tests {
     }
 
     #[test]
+    fn attempts_that_fail_the_same_way_are_counted() {
+        let mut checklist = checklist();
+        let record = |checklist: &mut Checklist, finding, counts| {
+            let verdict = verdict(checklist, finding, "t");
+            checklist.record("a", &verdict, counts).unwrap();
+            checklist.get("a").unwrap().equal_failures()
+        };
+        assert_eq!(record(&mut checklist, Finding::NotReady, true), 1);
+        assert_eq!(record(&mut checklist, Finding::NotReady, true), 2);
+        assert_eq!(record(&mut checklist, Finding::NotReady, false), 2, "a look by hand is no attempt");
+        assert_eq!(record(&mut checklist, Finding::TimedOut, true), 1);
+        assert_eq!(record(&mut checklist, Finding::TimedOut, true), 2);
+        checklist.reopen("a").unwrap();
+        assert_eq!(record(&mut checklist, Finding::TimedOut, true), 1);
+        assert_eq!(record(&mut checklist, Finding::NotCommitted, true), 0);
+    }
+
+    #[test]
     fn a_red_replaces_a_baseline_that_was_green_or_of_another_check() {
         let mut checklist = checklist();
         checklist.set_baseline("a", &verdict(&checklist, Finding::AlreadyGreen, "1")).unwrap();
@@ -304,6 +343,24 @@ mod tests {
         checklist.set_check("a", &json!("false"), "me").unwrap();
         let a = checklist.get("a").unwrap();
         assert_eq!((a.passes, &a.evidence, a.check.as_ref().unwrap().run.as_str()), (false, &None, "false"));
+    }
+
+    #[test]
+    fn a_doubted_check_waits_for_a_person_until_something_is_known() {
+        let mut doubted = checklist();
+        doubted.doubt("a", "it calls a wrong port").unwrap();
+        assert_eq!(doubted.state("a", "1"), State::Waiting);
+        let settled: [fn(&mut Checklist); 4] = [
+            |list| list.reopen("a").unwrap(),
+            |list| list.prove("a", &verdict(list, Finding::Passed, "1")).unwrap(),
+            |list| list.accept("a", "seen", Accepted { commit: "c", tree: "1", at: "now" }, None).unwrap(),
+            |list| list.set_check("a", &json!("false"), "me").unwrap(),
+        ];
+        for settle in settled {
+            let mut list = doubted.clone();
+            settle(&mut list);
+            assert_eq!(list.get("a").unwrap().check_problem, None);
+        }
     }
 
     #[test]

@@ -21,7 +21,7 @@ pub(super) struct Args {
     #[arg(long, conflicts_with = "features")]
     pub(super) already_green: bool,
 
-    /// Say why; kept with the feature
+    /// Say why; needed to vouch for a feature, and shown with it
     #[arg(long, value_name = "TEXT", default_value = "", hide_default_value = true)]
     pub(super) reason: String,
 }

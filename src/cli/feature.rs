@@ -2,25 +2,37 @@
 
 use super::Context;
 use super::error::Code;
+use crate::checklist::Edit as Change;
+use crate::checklist::Edited;
+use crate::checklist::Place;
 use crate::checklist::parse_json;
 use crate::engine;
 use crate::engine::feature::Added;
 use crate::engine::workspace::Access;
+use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
+use crate::process;
+use crate::process::Exit;
 use anyhow::Result;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
+use std::collections::BTreeMap;
+use std::path::Path;
+use std::path::PathBuf;
 
 /// Change the checklist by hand
 #[derive(Debug, clap::Subcommand)]
 pub(super) enum Command {
     Add(Add),
+    Edit(Edit),
     /// List all features with their states
     List,
+    Move(Move),
     /// Remove a feature
     Remove(One),
-    /// Try a blocked or accepted feature again
+    Block(Block),
+    /// Try a blocked, waiting or accepted feature again
     Reopen(One),
 }
 
@@ -32,6 +44,9 @@ pub(super) enum Command {
 /// {"id": "…", "title": "…", "description": "…", "steps": ["…"], "priority": 10, "required": true, "depends_on": ["…"],
 /// "check": {"run": "…", "cwd": ".", "timeout": "5m", "setup": "init", "ready": "curl -fs localhost:3000", "runs": 1,
 /// "closure": ["tests/e2e/**"], "expect": "…"}}
+///
+/// "required": false never holds up success. "milestone": true has a check over all of "depends_on", run when they are
+/// done; with "kind": "manual" in its check the run pauses there until you accept it.
 #[derive(Debug, clap::Args)]
 pub(super) struct Add {
     /// Read the features as JSON from standard input
@@ -61,6 +76,72 @@ pub(super) struct Add {
     /// Limit one run of the check, such as `30s` or `5m`
     #[arg(long, value_name = "DURATION", conflicts_with = "stdin")]
     timeout: Option<String>,
+}
+
+/// Change a feature in your editor, or by JSON
+///
+/// Opens what you may change of the feature in $VISUAL or $EDITOR. A text that is no feature changes nothing and is kept;
+/// the same command opens it again. A check that you change is approved by you, and has to be red before it can prove
+/// anything.
+#[derive(Debug, clap::Args)]
+pub(super) struct Edit {
+    /// The feature's id
+    #[arg(value_name = "FEATURE")]
+    id: String,
+
+    /// Take the fields to change as a JSON object, `-` from standard input; what is left out stays, null removes
+    #[arg(long, value_name = "JSON", allow_hyphen_values = true)]
+    json: Option<String>,
+}
+
+/// Move a feature in the order of work
+///
+/// Dependencies come first all the same, and what regressed before everything else.
+#[derive(Debug, clap::Args)]
+#[command(group = clap::ArgGroup::new("place").required(true))]
+pub(super) struct Move {
+    /// The feature's id
+    #[arg(value_name = "FEATURE")]
+    id: String,
+
+    /// Put it before this feature
+    #[arg(long, value_name = "FEATURE", group = "place")]
+    before: Option<String>,
+
+    /// Put it after this feature
+    #[arg(long, value_name = "FEATURE", group = "place")]
+    after: Option<String>,
+
+    /// Put it first
+    #[arg(long, group = "place")]
+    first: bool,
+
+    /// Put it last
+    #[arg(long, group = "place")]
+    last: bool,
+}
+
+impl Move {
+    fn place(&self) -> Place {
+        match (&self.before, &self.after) {
+            (Some(other), _) => Place::Before(other.clone()),
+            (None, Some(other)) => Place::After(other.clone()),
+            (None, None) if self.first => Place::First,
+            (None, None) => Place::Last,
+        }
+    }
+}
+
+/// Set a feature aside until you reopen it
+#[derive(Debug, clap::Args)]
+pub(super) struct Block {
+    /// The feature's id
+    #[arg(value_name = "FEATURE")]
+    id: String,
+
+    /// Say why; shown with the feature
+    #[arg(long, value_name = "TEXT")]
+    reason: String,
 }
 
 /// One feature, by its id.
@@ -115,16 +196,83 @@ pub(super) fn run(command: &Command, context: &Context) -> Result<Code> {
                 features => super::status::table(features).iter().for_each(|line| context.output.data_line(line)),
             }
         }
+        Command::Edit(args) => edit(args, context)?,
+        Command::Move(args) => {
+            let id = &args.id;
+            let first = context.in_project(Access::Work, &[], |ws| engine::feature::move_to(ws, id, &args.place()))?;
+            context.output.data(&format!("{id}: moved"));
+            if !first.is_empty() {
+                context.output.warn(&format!("{id} depends on {}, which come first all the same", first.join(", ")));
+            }
+        }
+        Command::Block(Block { id, reason }) => {
+            context.in_project(Access::Work, &[], |workspace| engine::feature::block(workspace, id, reason))?;
+            context.output.data(&format!("{id}: blocked; `longhaul feature reopen {id}` tries it again"));
+        }
         Command::Remove(One { id }) => {
             context.in_project(Access::Work, &[], |workspace| engine::feature::remove(workspace, id))?;
             context.output.data(&format!("{id}: removed; its history stays in memory"));
         }
         Command::Reopen(One { id }) => {
-            context.in_project(Access::Work, &[], |workspace| engine::feature::reopen(workspace, id))?;
-            context.output.data(&format!("{id}: open again"));
+            let state = context.in_project(Access::Work, &[], |workspace| engine::feature::reopen(workspace, id))?;
+            context.output.data(&format!("{id}: reopened, {state}"));
         }
     }
     Ok(Code::Done)
+}
+
+/// Changes a feature by JSON or, without any, in the user's editor.
+fn edit(args: &Edit, context: &Context) -> Result<()> {
+    let id = &args.id;
+    let given = args.json.as_deref().map(given_json).transpose()?;
+    let (added, edited) = context.in_project(Access::Work, &[], |workspace| match given {
+        Some(json) => engine::feature::edit(workspace, id, &Change::Merge(json)),
+        None => {
+            let editor = Editor::of(context, workspace);
+            engine::draft::edit(workspace, id, |file| editor.open(file))
+        }
+    })?;
+    match edited {
+        Edited::Nothing => context.output.data(&format!("{id}: nothing changed")),
+        Edited::Words => context.output.data(&format!("{id}: changed, {}", added.state)),
+        Edited::Check => tell(&added, context),
+    }
+    Ok(())
+}
+
+fn given_json(text: &str) -> Result<Value> {
+    let text = if text == "-" { read_stdin()? } else { text.to_owned() };
+    parse_json(&text).map_err(|error| {
+        Failure::usage(format!("what was given is no JSON: {error}"))
+            .hint(r#"write the fields to change as {"title": "…", "check": {"timeout": "10m"}}"#)
+            .into()
+    })
+}
+
+/// The user's editor; text for `sh`, as git takes it.
+struct Editor {
+    text: String,
+    folder: PathBuf,
+    environment: BTreeMap<String, String>,
+}
+
+impl Editor {
+    fn of(context: &Context, workspace: &Workspace) -> Self {
+        let environment = &context.environment;
+        let text = environment.get("VISUAL").or(environment.get("EDITOR")).unwrap_or("vi").to_owned();
+        Self { text, folder: environment.directory.clone(), environment: workspace.settings.outer.clone() }
+    }
+
+    fn open(&self, file: &Path) -> Result<()> {
+        match process::run_on_terminal(&self.text, file, &self.folder, &self.environment) {
+            Exit::Code(0) => Ok(()),
+            exit => {
+                Err(Failure::usage(format!("the editor `{}` ended with {exit}, so nothing was changed", self.text))
+                    .hint("set VISUAL or EDITOR to your editor, or give the change with `--json`")
+                    .into())
+            }
+        }
+    }
 }
 
 /// Says what was added, and which files now decide its check.

@@ -47,6 +47,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
         offer(&done.lock_files).iter().for_each(|line| output.data(line));
     }
     let checklist = workspace.checklist()?;
+    if done.imported.is_some() {
+        engine::inventory::lines(&checklist).iter().for_each(|line| output.data(&format!("import    {line}")));
+    }
     if args.spec.is_none() || !engine::run::needs_initializer(&workspace, &checklist)? {
         output.data(next(&done));
         return Ok(Code::Done);

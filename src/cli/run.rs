@@ -6,6 +6,7 @@ use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
 use crate::engine;
+use crate::engine::prepare::Dirty;
 use crate::engine::settings::Settings;
 use crate::engine::workspace::Access;
 use crate::failure::Failure;
@@ -39,6 +40,10 @@ pub(super) struct Args {
     /// Leave out the sweep over all required checks at the end; the run then never ends with 0
     #[arg(long)]
     no_final_sweep: bool,
+
+    /// Commit your uncommitted changes to tracked files before the first session, instead of refusing to run
+    #[arg(long)]
+    include_dirty: bool,
 }
 
 impl Args {
@@ -75,10 +80,11 @@ fn require_binding(args: &Args, settings: &Settings) -> Result<()> {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
+    let dirty = if args.include_dirty { Dirty::Commit } else { Dirty::Refuse };
     let reached = context.in_project(Access::Work, &args.settings(), |workspace| {
         require_binding(args, workspace.settings)?;
         require_committed_settings(&workspace.project)?;
-        engine::run::run(workspace)
+        engine::run::run(workspace, dirty)
     })?;
     context.output.data_line(&Line::new(Tone::Good, "done").add(Tone::Plain, &format!(": {reached}")));
     Ok(Code::Done)

@@ -4,18 +4,17 @@ use super::Context;
 use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
-use super::log;
 use super::narration::Narration;
 use super::past;
 use super::status::tone;
 use crate::engine;
 use crate::engine::workspace::Access;
 use crate::engine::workspace::Workspace;
-use crate::memory::Filter;
 use anyhow::Result;
 use serde_json::Value;
+use serde_json::json;
 
-/// Show one feature with its evidence, or one session with its events
+/// Show one feature with its evidence and its whole history, or one session with its events
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Show this feature
@@ -41,16 +40,15 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
 
 fn feature(workspace: &Workspace, id: &str, json: bool, context: &Context) -> Result<()> {
     let (feature, state) = engine::status::feature(workspace, id)?;
+    let history = engine::facts::history(workspace, id)?;
     if json {
-        context.output.json(&feature);
+        let form = form(&feature["check"]);
+        context.output.json(&json!({"feature": feature, "state": state, "form": form, "history": history}));
         return Ok(());
     }
     feature_lines(&feature, &state).iter().for_each(|line| context.output.data_line(line));
-    let filter = Filter { feature: Some(id.to_owned()), ..Filter::default() };
     context.output.data("history");
-    for entry in workspace.memory.history(&filter)? {
-        context.output.data_line(&log::line(&entry));
-    }
+    history.iter().flat_map(history_lines).for_each(|line| context.output.data_line(&line));
     Ok(())
 }
 
@@ -75,7 +73,8 @@ pub(super) fn feature_lines(feature: &Value, state: &str) -> Vec<Line> {
     }
     let depends: Vec<String> = feature["depends_on"].as_array().into_iter().flatten().map(&text).collect();
     if !depends.is_empty() {
-        lines.push(labelled("depends on", &depends.join(", ")));
+        let label = if feature["milestone"] == true { "milestone of" } else { "depends on" };
+        lines.push(labelled(label, &depends.join(", ")));
     }
     lines.extend(check_lines(&feature["check"]));
     let results = [
@@ -89,8 +88,8 @@ pub(super) fn feature_lines(feature: &Value, state: &str) -> Vec<Line> {
     for (key, label) in results.into_iter().filter(|(key, _)| feature[key].is_object()) {
         lines.extend(result_lines(label, &feature[key]));
     }
-    if let Some(reason) = feature["blocked"].as_str() {
-        lines.push(labelled("blocked", reason));
+    for (key, label) in [("blocked", "blocked"), ("check_problem", "waits")] {
+        lines.extend(feature[key].as_str().map(|said| labelled(label, said)));
     }
     lines.extend(
         feature["attempts"].as_u64().filter(|tries| *tries > 0).map(|tries| labelled("tries", &tries.to_string())),
@@ -112,8 +111,57 @@ fn labelled(label: &str, text: &str) -> Line {
     Line::new(Tone::Strong, label).column(15).add(Tone::Plain, text)
 }
 
+/// Says by which files a check decides, the strong form apart: those of memory are out of the agent's reach.
+fn form(check: &Value) -> Option<&'static str> {
+    check["run"].as_str()?;
+    let pins: Vec<&String> = check["pins"].as_object().into_iter().flatten().map(|(path, _)| path).collect();
+    let of_memory = |path: &&&String| path.starts_with("checks/");
+    Some(match (pins.iter().filter(of_memory).count(), pins.len()) {
+        (0, 0) => "a command alone",
+        (0, _) => "project files, pinned",
+        (memory, all) if memory == all => "memory's check files, out of the agent's reach",
+        _ => "memory's check files, out of the agent's reach, and project files, pinned",
+    })
+}
+
+/// Renders something that happened to a feature: when, in which session, what, and where its output is.
+fn history_lines(fact: &Value) -> Vec<Line> {
+    let kind = match fact["kind"].as_str().unwrap_or_default() {
+        "change" => return vec![happened(fact, &plain(&fact["subject"]).unwrap_or_default())],
+        "approval" => "check approved",
+        "proof" => "proven",
+        "recheck" => "passed again",
+        "regression" => "regressed",
+        "verdict" => "not proven",
+        "doubt" => "waits",
+        "accept" => "accepted",
+        "edit" => "edited",
+        "move" => "moved",
+        "reopen" => "reopened",
+        "block" => "blocked",
+        kind => kind,
+    };
+    let said = result_parts(fact).join(" · ");
+    let mut lines = vec![happened(fact, &if said.is_empty() { kind.to_owned() } else { format!("{kind}: {said}") })];
+    if let Some(path) = fact["output"]["path"].as_str() {
+        let digest = fact["output"]["digest"].as_str().unwrap_or_default();
+        let digest: String = digest.chars().take(8).collect();
+        lines.push(Line::default().column(34).add(Tone::Dim, &format!("output {digest}: {path}")));
+    }
+    lines
+}
+
+fn happened(fact: &Value, what: &str) -> Line {
+    let at = fact["recorded"].as_str().unwrap_or_default();
+    let at = at.get(..16).unwrap_or(at).replace('T', " ");
+    let session = plain(&fact["session"]).map_or_else(String::new, |session| format!("session {session}"));
+    Line::plain("  ").add(Tone::Dim, &at).column(20).add(Tone::Plain, &session).column(34).add(Tone::Plain, what)
+}
+
 fn check_lines(check: &Value) -> Vec<Line> {
-    let Some(command) = check["run"].as_str() else { return vec![labelled("check", "none")] };
+    let manual = check["kind"] == "manual";
+    let command = if manual { Some("a person looks") } else { check["run"].as_str() };
+    let Some(command) = command else { return vec![labelled("check", "none")] };
     let mut command = command.lines();
     let mut lines = vec![labelled("check", command.next().unwrap_or_default())];
     lines.extend(command.map(|line| labelled("", line)));
@@ -122,6 +170,7 @@ fn check_lines(check: &Value) -> Vec<Line> {
             lines.push(labelled("", &format!("{}: {given}", key.replace('_', " "))));
         }
     }
+    lines.extend(form(check).filter(|_| !manual).map(|form| labelled("", &format!("form: {form}"))));
     for (path, id) in check["pins"].as_object().into_iter().flatten() {
         let pin = id.as_str().map_or("absent".to_owned(), |id| id.chars().take(8).collect());
         lines.push(labelled("", &format!("pinned: {path} ({pin})")));
@@ -131,21 +180,8 @@ fn check_lines(check: &Value) -> Vec<Line> {
 
 /// Renders a stored result: what it found, where and when, and the end of its output.
 fn result_lines(label: &str, result: &Value) -> Vec<Line> {
-    let short = |value: &Value| value.as_str().map(|id| id.chars().take(8).collect::<String>());
-    let finding = plain(&result["verdict"]).or_else(|| plain(&result["reason"]));
-    let parts = [
-        finding,
-        plain(&result["detail"]).map(|detail| detail.replace('\n', "; ")),
-        plain(&result["exit"]).map(|exit| format!("exit {exit}")),
-        result["seconds"].as_f64().map(|seconds| format!("{seconds:.1} s")),
-        short(&result["commit"]).map(|commit| format!("commit {commit}")),
-        short(&result["check"]).map(|check| format!("check {check}")),
-        plain(&result["session"]).map(|session| format!("session {session}")),
-        plain(&result["level"]).map(|level| format!("sandbox {level}")),
-        plain(&result["approved_by"]).map(|who| format!("approved by {who}")),
-        plain(&result["at"]),
-    ];
-    let parts: Vec<String> = parts.into_iter().flatten().collect();
+    let place = [plain(&result["session"]).map(|session| format!("session {session}")), plain(&result["at"])];
+    let parts: Vec<String> = result_parts(result).into_iter().chain(place.into_iter().flatten()).collect();
     let mut lines = vec![labelled(label, &parts.join(" · "))];
     if let Some(path) = result["output"]["path"].as_str() {
         lines.push(labelled("", &format!("output: {path}")));
@@ -153,6 +189,24 @@ fn result_lines(label: &str, result: &Value) -> Vec<Line> {
     let tail = result["tail"].as_str().unwrap_or_default();
     lines.extend(tail.lines().map(|line| labelled("", "| ").add(Tone::Plain, &line.replace('\t', "    "))));
     lines
+}
+
+/// Returns what a result or a fact says: a person's or an agent's words, and what the check found.
+fn result_parts(result: &Value) -> Vec<String> {
+    let short = |value: &Value| value.as_str().map(|id| id.chars().take(8).collect::<String>());
+    let parts = [
+        plain(&result["reason"]),
+        plain(&result["problem"]),
+        plain(&result["verdict"]),
+        plain(&result["detail"]).map(|detail| detail.replace('\n', "; ")),
+        plain(&result["exit"]).map(|exit| format!("exit {exit}")),
+        result["seconds"].as_f64().map(|seconds| format!("{seconds:.1} s")),
+        short(&result["commit"]).map(|commit| format!("commit {commit}")),
+        short(&result["check"]).map(|check| format!("check {check}")),
+        plain(&result["level"]).map(|level| format!("sandbox {level}")),
+        plain(&result["approved_by"]).map(|who| format!("approved by {who}")),
+    ];
+    parts.into_iter().flatten().collect()
 }
 
 /// Returns a scalar as text; none when it says nothing.
@@ -195,9 +249,10 @@ check          sh t.sh
                sh u.sh
                timeout: 30s
                approved by: user
+               form: project files, pinned
                pinned: t.sh (01234567)
                pinned: u.sh (absent)
-proven         exit 0 · 0.3 s · commit 89abcdef · check aaaabbbb · session 3 · sandbox plain · approved by user · 2026-11-29T14:03:00Z
+proven         exit 0 · 0.3 s · commit 89abcdef · check aaaabbbb · sandbox plain · approved by user · session 3 · 2026-11-29T14:03:00Z
                output: /a/b
 last result    failed · exit 1 · commit 77
                | one
@@ -213,6 +268,40 @@ tries          2
             json!({"id": "a", "title": "A", "check": null, "blocked": "needs a key", "evidence": 3, "steps": "x"});
         let expected = "a: blocked\nA\ncheck          none\nblocked        needs a key\n";
         assert_eq!(rendered(&feature_lines(&bare, "blocked")), expected);
+        let looked = json!({"id": "a", "title": "A", "check": {"kind": "manual", "run": ""},
+            "accepted": {"reason": "I looked", "verdict": "already green", "at": "today"}});
+        let expected =
+            "a: accepted\nA\ncheck          a person looks\naccepted       I looked · already green · today\n";
+        assert_eq!(rendered(&feature_lines(&looked, "accepted")), expected);
+    }
+
+    #[test]
+    fn the_form_of_a_check_says_whether_the_agent_could_reach_its_files() {
+        let form = |pins: Value| form(&json!({"run": "x", "pins": pins})).unwrap();
+        assert_eq!(form(json!({})), "a command alone");
+        assert_eq!(form(json!({"tests/a": "1", "./checks/b": "2"})), "project files, pinned");
+        assert_eq!(form(json!({"checks/a.sh": "1"})), "memory's check files, out of the agent's reach");
+        assert!(form(json!({"checks/a.sh": "1", "tests/a": null})).ends_with("and project files, pinned"));
+        assert_eq!(super::form(&Value::Null), None);
+    }
+
+    #[test]
+    fn what_happened_is_told_with_its_result() {
+        let verdict = json!({
+            "kind": "verdict", "recorded": "2026-11-29T14:03:00Z", "session": 3, "verdict": "failed", "exit": 1,
+            "seconds": 0.31, "commit": "89abcdef01", "check": "aaaabbbbcc", "level": "plain", "approved_by": "user",
+            "detail": "", "output": {"digest": "e3b0c44298", "bytes": 3, "path": "/a/b"},
+        });
+        let block =
+            json!({"kind": "block", "recorded": "2026-11-29T14:04:00Z", "session": null, "reason": "no licence"});
+        let other = json!({"kind": "change", "recorded": "2026-11-29T14:05:00Z", "subject": "checklist: recover"});
+        let expected = "  2026-11-29 14:03  session 3     not proven: failed · exit 1 · 0.3 s · commit 89abcdef · check aaaabbbb · sandbox plain · approved by user
+                                  output e3b0c442: /a/b
+  2026-11-29 14:04                blocked: no licence
+  2026-11-29 14:05                checklist: recover
+";
+        let lines: Vec<Line> = [verdict, block, other].iter().flat_map(history_lines).collect();
+        assert_eq!(rendered(&lines), expected);
     }
 
     #[test]

@@ -17,6 +17,8 @@ use unicode_width::UnicodeWidthStr;
 
 /// Longest title in the table.
 const TITLE: usize = 60;
+/// Longest reason of a person in the table.
+const REASON: usize = 30;
 
 /// Show where things stand; starts nothing
 #[derive(Debug, clap::Args)]
@@ -83,9 +85,21 @@ fn features_text(report: &Report) -> String {
         (_, true) => {
             "none yet; add one with `longhaul feature add`, or give a specification to `longhaul init`".to_owned()
         }
-        (Some(next), false) => format!("{} of {} required done; next: {next}", report.done, report.required),
-        (None, false) => format!("{} of {} required done", report.done, report.required),
+        (Some(next), false) => format!("{}; next: {next}", done_text(report)),
+        (None, false) => done_text(report),
     }
+}
+
+/// Counts what is done, a person's word apart from proofs, and what was green before any work apart from both.
+fn done_text(report: &Report) -> String {
+    let mut text = format!("{} of {} required done", report.done, report.required);
+    if report.accepted > 0 {
+        text.push_str(&format!(" ({} proven, {} accepted)", report.done - report.accepted, report.accepted));
+    }
+    if report.already_green > 0 {
+        text.push_str(&format!(", {} already green", report.already_green));
+    }
+    text
 }
 
 fn sessions_text(sessions: &[Session]) -> String {
@@ -99,7 +113,15 @@ pub(super) fn table(features: &[Feature]) -> Vec<Line> {
     let widest = |of: fn(&Feature) -> &str, least: usize| {
         features.iter().map(|feature| of(feature).width()).max().unwrap_or(0).max(least) + 2
     };
-    let last = |feature: &Feature| feature.last.clone().or_else(|| Some(format!("at {}", feature.proven_at.as_ref()?)));
+    let last = |feature: &Feature| {
+        let reason = feature.accepted.as_ref().map(|reason| cut(reason, REASON));
+        let passed = || {
+            let at = feature.proven_at.as_ref()?;
+            let since = if feature.state == "stale" { ", not since" } else { "" };
+            Some(format!("at {at}{since}"))
+        };
+        reason.or_else(|| feature.last.clone()).or_else(passed)
+    };
     let state_at = 2 + widest(|feature| &feature.id, 7);
     let tries_at = state_at + widest(|feature| &feature.state, 5);
     let last_at = tries_at + 7;
@@ -113,7 +135,8 @@ pub(super) fn table(features: &[Feature]) -> Vec<Line> {
     let rows = features.iter().map(|feature| {
         let tries = if feature.attempts > 0 { feature.attempts.to_string() } else { String::new() };
         let optional = if feature.required { "" } else { " (optional)" };
-        let title = format!("{}{optional}", cut(&feature.title, TITLE));
+        let milestone = if feature.milestone { " (milestone)" } else { "" };
+        let title = format!("{}{milestone}{optional}", cut(&feature.title, TITLE));
         let cells = [&feature.id, &feature.state, &tries, &last(feature).unwrap_or_default(), &title];
         row(Tone::Plain, cells.map(|cell| cell.as_str()), tone(&feature.state))
     });
@@ -142,7 +165,7 @@ mod tests {
     fn report() -> Report {
         let login = Feature { proven_at: Some("1a2b3c4".into()), ..feature("login", "proven") };
         let export = Feature { attempts: 2, last: Some("timed out".into()), ..feature("export-all", "open") };
-        let extra = Feature { required: false, title: "漢字".into(), ..feature("x", "no check") };
+        let extra = Feature { required: false, milestone: true, title: "漢字".into(), ..feature("x", "no check") };
         let session = Session { number: 7, feature: Some("login".into()), ended: Some("the agent handed over".into()) };
         Report {
             project: "/p".into(),
@@ -175,7 +198,7 @@ features  1 of 2 required done; next: export-all
   FEATURE     STATE     TRIES  LAST        TITLE
   login       proven           at 1a2b3c4  The title of login
   export-all  open      2      timed out   The title of export-all
-  x           no check                     漢字 (optional)
+  x           no check                     漢字 (milestone) (optional)
 
 sessions  2; newest: 7, on login: the agent handed over
 spent     1.2M tokens · 3.41 USD
@@ -184,6 +207,27 @@ memory    /p/.git/longhaul/memory.git
           read it: git --git-dir='/p/.git/longhaul/memory.git' log --stat
 ";
         assert_eq!(rendered(&report()), expected);
+    }
+
+    #[test]
+    fn a_persons_word_and_what_was_green_before_any_work_are_counted_apart() {
+        let accepted = Feature {
+            accepted: Some("I looked at it on three phones and a tablet".into()),
+            last: Some("already green".into()),
+            ..feature("a", "accepted")
+        };
+        let report = Report {
+            features: vec![accepted],
+            required: 5,
+            done: 3,
+            accepted: 1,
+            already_green: 2,
+            next: None,
+            ..report()
+        };
+        let text = rendered(&report);
+        assert!(text.contains("features  3 of 5 required done (2 proven, 1 accepted), 2 already green\n"), "{text}");
+        assert!(text.contains("accepted         I looked at it on three phone…"), "{text}");
     }
 
     #[test]

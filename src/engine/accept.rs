@@ -4,6 +4,7 @@ use crate::checklist::Accepted as Place;
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::engine::facts::Fact;
 use crate::engine::feature;
 use crate::engine::prepare;
 use crate::engine::verify;
@@ -13,6 +14,7 @@ use crate::failure::Failure;
 use crate::gate;
 use crate::gate::Verdict;
 use anyhow::Result;
+use serde_json::json;
 
 /// What accepting did for one feature.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -23,7 +25,8 @@ pub enum Accepted {
     Feature(String),
 }
 
-/// Accepts these features. One whose check differs from its pins gets the check approved; any other is vouched for.
+/// Accepts these features. One whose check differs from its pins gets the check approved; any other is vouched for, and
+/// that takes a reason.
 pub fn accept(ws: &mut Workspace, ids: &[String], reason: &str) -> Result<Vec<Accepted>> {
     prepare::adopt(ws)?;
     prepare::require_clean(ws)?;
@@ -31,6 +34,11 @@ pub fn accept(ws: &mut Workspace, ids: &[String], reason: &str) -> Result<Vec<Ac
     let mut done = Vec::new();
     for id in ids {
         checklist.find(id)?;
+        if reason.trim().is_empty() && check_difference(ws, &checklist, id)?.is_none() {
+            return Err(Failure::usage(format!("vouching for `{id}` needs a reason; nothing was accepted"))
+                .hint(format!("say what you looked at: `longhaul accept {id} --reason TEXT`"))
+                .into());
+        }
     }
     for id in ids {
         done.push(accept_one(ws, id, reason)?);
@@ -67,9 +75,12 @@ fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
     let at = ws.clock.now().to_string();
     let place = Place { commit: &head.commit, tree: &head.tree, at: &at };
     let verdict = look(ws, checklist.find(id)?)?;
-    checklist.accept(id, reason, place, verdict.as_ref())?;
+    checklist.accept(id, reason.trim(), place, verdict.as_ref())?;
     let origin = ws.origin(None, Some(id));
-    ws.save(&checklist, &format!("checklist: accept {id}"), vec![], &origin)?;
+    let found = verdict.as_ref().map(|verdict| verdict.finding().as_str());
+    let told = json!({"reason": reason.trim(), "verdict": found, "commit": head.commit});
+    let told = [Fact::of("accept", id, told)];
+    ws.save_told(&checklist, &format!("checklist: accept {id}"), &told, vec![], &origin)?;
     Ok(Accepted::Feature(id.to_owned()))
 }
 

@@ -3,6 +3,7 @@
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::engine::prepare;
+use crate::engine::prepare::Dirty;
 use crate::engine::run;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
@@ -24,7 +25,7 @@ pub enum Which {
 
 /// Runs checks one after another and commits each result; stops early only when interrupted.
 pub fn check(ws: &mut Workspace, which: &Which) -> Result<Vec<Outcome>> {
-    prepare::prepare(ws)?;
+    prepare::prepare(ws, Dirty::Refuse)?;
     let checklist = ws.checklist()?;
     let ids = ids(&checklist, which)?;
     let mut outcomes = Vec::new();

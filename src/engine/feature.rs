@@ -1,7 +1,11 @@
-//! Changes to the checklist by a person: features added, removed, tried again.
+//! Changes to the checklist by a person: features added, edited, moved, removed, set aside, tried again.
 
 use crate::checklist::Checklist;
+use crate::checklist::Edit;
+use crate::checklist::Edited;
+use crate::checklist::Place;
 use crate::checklist::State;
+use crate::engine::facts::Fact;
 use crate::engine::prepare;
 use crate::engine::verify;
 use crate::engine::workspace::Occasion;
@@ -12,6 +16,7 @@ use crate::memory::Change;
 use crate::memory::PINNED;
 use anyhow::Result;
 use serde_json::Value;
+use serde_json::json;
 
 /// A feature that was added, and what now decides its check.
 #[derive(Clone, Debug)]
@@ -42,6 +47,60 @@ pub fn add(ws: &mut Workspace, json: &Value) -> Result<Vec<Added>> {
     ids.into_iter().map(|id| added(&checklist, id, &tree)).collect()
 }
 
+/// Changes a feature; another check is pinned anew and run once for its baseline. Also returns what was changed.
+pub fn edit(ws: &mut Workspace, id: &str, edit: &Edit) -> Result<(Added, Edited)> {
+    prepare::adopt(ws)?;
+    let mut checklist = ws.checklist()?;
+    checklist.find(id)?;
+    let edited = checklist.edit(id, edit, "user").map_err(|problem| {
+        Failure::usage(format!("nothing was changed: {problem:#}"))
+            .hint("`longhaul feature add --help` shows the form of a feature")
+    })?;
+    let subject = format!("checklist: edit {id}");
+    match edited {
+        Edited::Nothing => {}
+        Edited::Words => {
+            let origin = ws.origin(None, Some(id));
+            ws.save_told(&checklist, &subject, &[Fact::of("edit", id, json!({}))], vec![], &origin)?;
+        }
+        Edited::Check => save_approved(ws, checklist, &[id.to_owned()], &subject)?,
+    }
+    let tree = ws.tree()?;
+    Ok((added(&ws.checklist()?, id.to_owned(), &tree)?, edited))
+}
+
+/// Moves a feature in the order of work; returns those it depends on that still come first.
+pub fn move_to(ws: &mut Workspace, id: &str, place: &Place) -> Result<Vec<String>> {
+    let mut checklist = ws.checklist()?;
+    checklist.find(id)?;
+    if let Place::Before(other) | Place::After(other) = place {
+        checklist.find(other)?;
+    }
+    checklist.move_to(id, place).map_err(|problem| Failure::usage(problem.to_string()))?;
+    let origin = ws.origin(None, Some(id));
+    ws.save_told(&checklist, &format!("checklist: move {id}"), &[Fact::of("move", id, json!({}))], vec![], &origin)?;
+    let undone = |needed: &&String| checklist.get(needed).is_some_and(|needed| !needed.is_done());
+    Ok(checklist.find(id)?.depends_on.iter().filter(undone).cloned().collect())
+}
+
+/// Sets a feature aside until a person reopens it.
+pub fn block(ws: &mut Workspace, id: &str, reason: &str) -> Result<()> {
+    let mut checklist = ws.checklist()?;
+    if reason.trim().is_empty() {
+        return Err(Failure::usage("`--reason` is empty: say why, for whoever reopens it").into());
+    }
+    if checklist.find(id)?.is_done() {
+        let done = checklist.state(id, &ws.tree()?);
+        return Err(Failure::usage(format!("`{id}` is {done}, so there is nothing to set aside"))
+            .hint(format!("`longhaul show {id}` tells how it came to be"))
+            .into());
+    }
+    checklist.block(id, reason.trim())?;
+    let origin = ws.origin(None, Some(id));
+    let told = Fact::of("block", id, json!({"reason": reason.trim()}));
+    ws.save_told(&checklist, &format!("checklist: block {id}"), &[told], vec![], &origin)
+}
+
 fn added(checklist: &Checklist, id: String, tree: &str) -> Result<Added> {
     let check = checklist.find(&id)?.check.as_ref();
     let pins = check.into_iter().flat_map(|check| &check.pins);
@@ -58,7 +117,8 @@ pub(in crate::engine) fn save_approved(
 ) -> Result<()> {
     let pinned = pin(ws, &mut checklist, ids)?;
     let origin = ws.origin(None, None);
-    ws.save(&checklist, subject, pinned, &origin)?;
+    let told: Vec<Fact> = ids.iter().map(|id| Fact::approval(&checklist, id)).collect();
+    ws.save_told(&checklist, subject, &told, pinned, &origin)?;
     baselines_if_clean(ws)
 }
 
@@ -98,14 +158,17 @@ pub fn remove(ws: &mut Workspace, id: &str) -> Result<()> {
     checklist.find(id)?;
     checklist.remove(id).map_err(|problem| Failure::usage(problem.to_string()))?;
     let origin = ws.origin(None, Some(id));
-    ws.save(&checklist, &format!("checklist: remove {id}"), vec![], &origin)
+    let told = Fact::of("remove", id, json!({}));
+    ws.save_told(&checklist, &format!("checklist: remove {id}"), &[told], vec![], &origin)
 }
 
-/// Clears the block and the attempts of a feature, so that it is tried again.
-pub fn reopen(ws: &mut Workspace, id: &str) -> Result<()> {
+/// Clears the block and the attempts of a feature, so that it is tried again; returns its state.
+pub fn reopen(ws: &mut Workspace, id: &str) -> Result<State> {
     let mut checklist = ws.checklist()?;
     checklist.find(id)?;
     checklist.reopen(id)?;
     let origin = ws.origin(None, Some(id));
-    ws.save(&checklist, &format!("checklist: reopen {id}"), vec![], &origin)
+    let told = Fact::of("reopen", id, json!({}));
+    ws.save_told(&checklist, &format!("checklist: reopen {id}"), &[told], vec![], &origin)?;
+    Ok(checklist.state(id, &ws.tree()?))
 }

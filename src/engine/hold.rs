@@ -11,6 +11,7 @@ use crate::engine::budget::Budget;
 use crate::engine::budget::Used;
 use crate::engine::counted;
 use crate::engine::custody;
+use crate::engine::facts::Fact;
 use crate::engine::feature;
 use crate::engine::hook;
 use crate::engine::hook::Report;
@@ -91,6 +92,7 @@ fn begin(
         feature: id.map(str::to_owned),
         started_at: head.commit,
         branch: head.branch,
+        branches: ws.project.branches()?,
         untracked,
         artifacts,
         used: Used::default(),
@@ -228,7 +230,10 @@ fn freeze_drafts(ws: &mut Workspace, number: u32) -> Result<()> {
     }
     let pinned = feature::pin(ws, &mut checklist, &to_pin)?;
     let origin = ws.origin(Some(number), None);
-    ws.save(&checklist, &format!("checklist: freeze {}", counted(drafts.len(), "feature")), pinned, &origin)
+    let unpinned = drafts.iter().filter(|id| !to_pin.contains(id));
+    let told: Vec<Fact> = to_pin.iter().chain(unpinned).map(|id| Fact::approval(&checklist, id)).collect();
+    let subject = format!("checklist: freeze {}", counted(drafts.len(), "feature"));
+    ws.save_told(&checklist, &subject, &told, pinned, &origin)
 }
 
 /// Says what an initializer still has to leave behind.

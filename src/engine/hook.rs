@@ -7,6 +7,7 @@ use crate::checklist;
 use crate::driver::Ending;
 use crate::engine::counted;
 use crate::engine::custody;
+use crate::engine::facts::Fact;
 use crate::engine::session::Session;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
@@ -33,6 +34,9 @@ use std::time::Duration;
 /// Longest time one of the user's own commands may take.
 const COMMAND_LIMIT: Duration = Duration::from_secs(300);
 
+/// Attempts in a row that fail in the same way, after which another one would be a waste.
+const EQUAL: u32 = 3;
+
 /// What goes into the progress log: longhaul's facts, and the agent's own words.
 #[derive(Clone, Debug, Default)]
 pub struct Entry {
@@ -54,7 +58,7 @@ pub struct Report {
 /// Runs every step for a session that has just ended.
 pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: bool) -> Result<Report> {
     let mut report = Report { reason: ending.to_string(), ..Report::default() };
-    let leftover = save_leftover(ws, session.number, "", &session.untracked)?;
+    let leftover = leftover(ws, session)?;
     report.moved = keep_moved_head(ws, session)?;
     report.moved.extend(custody::changed(ws)?);
     report.moved.iter().for_each(|text| ws.warn(text));
@@ -81,6 +85,26 @@ pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: boo
     Ok(report)
 }
 
+/// Commits what the session left uncommitted. On another branch than the one it began on, unless the session made that,
+/// nothing is committed: the branch is somebody else's.
+fn leftover(ws: &Workspace, session: &Session) -> Result<Leftover> {
+    let branch = ws.head()?.branch;
+    let of_others = branch.as_ref().is_some_and(|branch| session.branches.contains(branch));
+    if !of_others || branch == session.branch {
+        return save_leftover(ws, session.number, "", &session.untracked);
+    }
+    let reason = "the session ended on another branch than it began on";
+    let leftover = ws.project.leave_leftover(&session.untracked, reason)?;
+    tell_left_out(ws, &leftover);
+    Ok(leftover)
+}
+
+fn tell_left_out(ws: &Workspace, leftover: &Leftover) {
+    for (path, reason) in &leftover.left_out {
+        ws.warn(format!("`{path}` was left out of the commit: {reason}"));
+    }
+}
+
 fn step(ws: &Workspace, name: &str) {
     ws.tell(&Event::HookStep { step: name.to_owned() });
 }
@@ -92,9 +116,7 @@ pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) ->
     if let Some(id) = &leftover.commit {
         ws.tell(&Event::Committed { place: "project".to_owned(), id: id.clone(), subject });
     }
-    for (path, reason) in &leftover.left_out {
-        ws.warn(format!("`{path}` was left out of the commit: {reason}"));
-    }
+    tell_left_out(ws, &leftover);
     Ok(leftover)
 }
 
@@ -164,29 +186,38 @@ fn count_attempt(ws: &mut Workspace, session: &Session, id: &str) -> Result<()> 
     let mut checklist = ws.checklist()?;
     checklist.count_attempt(id)?;
     let origin = ws.origin(Some(session.number), Some(id));
-    ws.save(&checklist, &format!("gate: {id} not proven: the session changed protected files"), vec![], &origin)?;
+    let told = [Fact::of("attempt", id, json!({"reason": "the session changed protected files"}))];
+    let subject = format!("gate: {id} not proven: the session changed protected files");
+    ws.save_told(&checklist, &subject, &told, vec![], &origin)?;
     block_if_tried_enough(ws, session, id)
 }
 
 fn wait_for_person(ws: &mut Workspace, session: &Session, id: &str, problem: &str) -> Result<()> {
     let mut checklist = ws.checklist()?;
-    checklist.block(id, &format!("waits for a person: the agent says that the check is wrong: {problem}"))?;
+    checklist.doubt(id, problem)?;
     let origin = ws.origin(Some(session.number), Some(id));
     ws.warn(format!("{id} waits for a person: the agent says that its check is wrong: {problem}"));
-    ws.save(&checklist, &format!("checklist: {id} waits for a person"), vec![], &origin)
+    let told = [Fact::of("doubt", id, json!({"problem": problem}))];
+    ws.save_told(&checklist, &format!("checklist: {id} waits for a person"), &told, vec![], &origin)
 }
 
 fn block_if_tried_enough(ws: &mut Workspace, session: &Session, id: &str) -> Result<()> {
     let mut checklist = ws.checklist()?;
     let feature = checklist.find(id)?;
-    let attempts = feature.attempts;
-    if feature.passes || feature.blocked.is_some() || attempts < ws.settings.attempts {
+    let (attempts, equal) = (feature.attempts, feature.equal_failures());
+    if feature.passes || feature.blocked.is_some() || (attempts < ws.settings.attempts && equal < EQUAL) {
         return Ok(());
     }
-    checklist.block(id, &format!("{attempts} attempts did not prove it"))?;
+    let why = if attempts < ws.settings.attempts {
+        format!("{equal} attempts in a row failed in the same way")
+    } else {
+        format!("{attempts} attempts did not prove it")
+    };
+    checklist.block(id, &why)?;
     let origin = ws.origin(Some(session.number), Some(id));
     ws.warn(format!("{id} is blocked after {attempts} attempts; `longhaul show {id}` tells why"));
-    ws.save(&checklist, &format!("checklist: block {id} after {attempts} attempts"), vec![], &origin)
+    let told = [Fact::of("block", id, json!({"reason": why}))];
+    ws.save_told(&checklist, &format!("checklist: block {id} after {attempts} attempts"), &told, vec![], &origin)
 }
 
 /// Gathers the facts of the session, and after them the agent's own words.
@@ -211,6 +242,9 @@ fn entry(
         }
         (None, Some(id)) if tampered => {
             facts.push(format!("feature: {id}, nothing proven: protected files were changed by shell and put back"));
+        }
+        (None, Some(id)) if doubts(ending) => {
+            facts.push(format!("feature: {id}, waiting for a person to look at its check"));
         }
         (None, Some(id)) => facts.push(format!("feature: {id}, check not run")),
         (_, None) => facts.push(initializer_fact(ws)?),
@@ -242,10 +276,21 @@ fn initializer_fact(ws: &mut Workspace) -> Result<String> {
     Ok(format!("initializer: {features}, {with_check} with a check, {script}"))
 }
 
+/// Tells whether the agent says that the check is wrong.
+fn doubts(ending: &Ending) -> bool {
+    matches!(ending, Ending::HandedOver(hand_over) if hand_over.check_problem.is_some())
+}
+
 /// Joins what the agent said when it handed over; claims, and shown as such.
 fn words(ending: &Ending) -> String {
     let Ending::HandedOver(hand_over) = ending else { return String::new() };
-    let parts = [("done", &hand_over.done), ("remaining", &hand_over.remaining), ("next", &hand_over.next)];
+    let problem = hand_over.check_problem.clone().unwrap_or_default();
+    let parts = [
+        ("done", &hand_over.done),
+        ("remaining", &hand_over.remaining),
+        ("next", &hand_over.next),
+        ("wrong with the check", &problem),
+    ];
     let said = parts.iter().filter(|(_, text)| !text.trim().is_empty());
     said.map(|(name, text)| format!("{name}: {}", text.trim())).collect::<Vec<_>>().join("\n")
 }

@@ -4,19 +4,24 @@
 //! found is the gate's word, what a file holds is memory's, and how a text reads is `prompts`'.
 
 pub mod accept;
+pub mod breaker;
 pub mod budget;
 pub mod check;
 pub mod custody;
 pub mod doctor;
+pub mod draft;
+pub mod facts;
 pub mod feature;
 pub mod hold;
 pub mod hook;
 pub mod init;
+pub mod inventory;
 pub mod lock;
 pub mod opening;
 pub mod pick;
 pub mod prepare;
 pub mod recover;
+pub mod review;
 pub mod run;
 pub mod session;
 pub mod settings;

@@ -70,7 +70,9 @@ pub fn work(
 pub fn initializer(ws: &mut Workspace, number: u32, notices: &[String]) -> Result<String> {
     let checklist = ws.checklist()?;
     let head = ws.head()?;
-    let without_check = checklist.features().iter().filter(|feature| feature.required && feature.check.is_none());
+    let needed = checklist.needed();
+    let without_check = |feature: &&Feature| needed.contains(feature.id.as_str()) && feature.check.is_none();
+    let without_check = checklist.features().iter().filter(without_check);
     prompts::Initializer {
         session: number,
         project: name(ws),
@@ -124,6 +126,10 @@ fn describe(feature: &Feature) -> String {
     }
     for (number, step) in feature.steps.iter().enumerate() {
         text.push_str(&format!("\n{}. {step}", number + 1));
+    }
+    if feature.milestone {
+        let of = feature.depends_on.join(", ");
+        text.push_str(&format!("\n\nA milestone: its check looks over {of} together; each of them is done."));
     }
     text
 }

@@ -4,12 +4,32 @@ use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
 
-/// Picks the next required feature whose turn it is and that can be worked on.
+/// Picks the next feature that success needs, whose turn it is and that can be worked on.
 pub fn pick<'a>(checklist: &'a Checklist, tree: &str) -> Option<&'a Feature> {
+    workable(checklist, tree).into_iter().next()
+}
+
+/// Returns what success needs and can be worked on, in its order.
+pub fn workable<'a>(checklist: &'a Checklist, tree: &str) -> Vec<&'a Feature> {
+    let needed = checklist.needed();
     let workable = |feature: &&Feature| {
-        feature.required && matches!(checklist.state(&feature.id, tree), State::Open | State::Regressed)
+        needed.contains(feature.id.as_str())
+            && matches!(checklist.state(&feature.id, tree), State::Open | State::Regressed)
     };
-    checklist.in_turn(tree).into_iter().find(workable)
+    checklist.in_turn(tree).into_iter().filter(workable).collect()
+}
+
+/// Returns a milestone that only a person can check, once all it looks over is done: the run pauses there.
+pub fn reached<'a>(checklist: &'a Checklist, tree: &str) -> Option<&'a Feature> {
+    let needed = checklist.needed();
+    let reached = |feature: &&Feature| {
+        feature.milestone
+            && feature.needs_person()
+            && needed.contains(feature.id.as_str())
+            && checklist.state(&feature.id, tree) == State::Waiting
+            && checklist.waits_for(feature).is_empty()
+    };
+    checklist.in_turn(tree).into_iter().find(reached)
 }
 
 /// Tells whether every required feature is proven or accepted; stale ones are left to the final sweep.
@@ -17,35 +37,85 @@ pub fn complete(checklist: &Checklist) -> bool {
     checklist.features().iter().filter(|feature| feature.required).all(Feature::is_done)
 }
 
-/// Says of each required feature that is not done why it cannot be worked on, one line each.
+/// Says of each feature that success needs and that is not done why it cannot be worked on, one line each.
 pub fn reasons(checklist: &Checklist, tree: &str) -> Vec<String> {
-    checklist
-        .features()
-        .iter()
-        .filter(|feature| feature.required)
-        .filter_map(|feature| reason(checklist, feature, tree))
-        .collect()
+    let needed = checklist.needed();
+    let needed = checklist.features().iter().filter(|feature| needed.contains(feature.id.as_str()));
+    needed.filter_map(|feature| reason(checklist, feature, tree)).collect()
 }
 
 fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String> {
     let id = &feature.id;
+    let vouch = format!("`longhaul accept {id} --reason TEXT` vouches for it");
     match checklist.state(id, tree) {
         State::Proven | State::Accepted | State::Stale | State::Open | State::Regressed => None,
         State::Blocked => {
             let why = feature.blocked.as_deref().unwrap_or("no reason given");
-            Some(format!(
-                "{id} is blocked: {why}; `longhaul feature reopen {id}` tries it again, `longhaul accept {id}` vouches for it"
-            ))
+            Some(format!("{id} is blocked: {why}; `longhaul feature reopen {id}` tries it again, {vouch}"))
         }
-        State::AlreadyGreen => {
-            Some(format!("{id} is already green: its check passed before any work; `longhaul accept {id}` takes it"))
-        }
-        State::Waiting if feature.needs_person() => {
-            Some(format!("{id} waits for a person to look; `longhaul accept {id}` vouches for it"))
-        }
-        State::Waiting => Some(format!("{id} waits for {}", feature.depends_on.join(", "))),
-        State::NoCheck => Some(format!(
-            "{id} has no check; `longhaul run` asks an initializer session for one, or remove it and add it again"
+        State::AlreadyGreen => Some(format!(
+            "{id} is already green: its check passed before any work; `longhaul accept {id} --reason TEXT` takes it"
         )),
+        State::Waiting => Some(match &feature.check_problem {
+            Some(problem) => format!(
+                "{id} waits for a person: the agent says that its check is wrong: {problem}; `longhaul feature edit {id}` \
+                 changes the check, `longhaul feature reopen {id}` tries it again as it is, {vouch}"
+            ),
+            None => match checklist.waits_for(feature).as_slice() {
+                [] => format!("{id} waits for a person to look; {vouch}"),
+                needed => format!("{id} waits for {}", needed.join(", ")),
+            },
+        }),
+        State::NoCheck => Some(format!(
+            "{id} has no check; `longhaul run` asks an initializer session for one, `longhaul feature edit {id}` gives it yours"
+        )),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn checklist(features: &serde_json::Value) -> Checklist {
+        let mut checklist = Checklist::empty();
+        checklist.add(features, "me").unwrap();
+        checklist
+    }
+
+    #[test]
+    fn an_optional_feature_is_worked_on_only_where_a_required_one_rests_on_it() {
+        let alone = json!({"id": "alone", "title": "alone", "required": false, "check": "true"});
+        let base = json!({"id": "base", "title": "base", "required": false, "check": "true"});
+        let goal = json!({"id": "goal", "title": "goal", "depends_on": ["base"], "check": "true"});
+        let list = checklist(&json!([alone, base, goal]));
+        assert_eq!(pick(&list, "t").unwrap().id, "base");
+        assert_eq!(pick(&checklist(&json!([alone])), "t"), None);
+        assert!(complete(&checklist(&json!([alone]))) && !complete(&list));
+    }
+
+    #[test]
+    fn every_reason_names_its_way_out() {
+        let mut list = checklist(&json!([
+            {"id": "set-aside", "title": "x", "check": "true"},
+            {"id": "doubted", "title": "x", "check": "true"},
+            {"id": "looks", "title": "x", "check": {"run": "", "kind": "manual"}},
+            {"id": "later", "title": "x", "check": "true", "depends_on": ["looks", "doubted"]},
+            {"id": "bare", "title": "x"},
+            {"id": "extra", "title": "x", "required": false},
+        ]));
+        list.block("set-aside", "no licence").unwrap();
+        list.doubt("doubted", "it tests the wrong page").unwrap();
+        let expected = [
+            "set-aside is blocked: no licence; `longhaul feature reopen set-aside` tries it again, `longhaul accept set-aside \
+             --reason TEXT` vouches for it",
+            "doubted waits for a person: the agent says that its check is wrong: it tests the wrong page; `longhaul feature \
+             edit doubted` changes the check, `longhaul feature reopen doubted` tries it again as it is, `longhaul accept \
+             doubted --reason TEXT` vouches for it",
+            "looks waits for a person to look; `longhaul accept looks --reason TEXT` vouches for it",
+            "later waits for looks, doubted",
+            "bare has no check; `longhaul run` asks an initializer session for one, `longhaul feature edit bare` gives it yours",
+        ];
+        assert_eq!(reasons(&list, "t"), expected);
     }
 }

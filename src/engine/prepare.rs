@@ -1,6 +1,7 @@
 //! Before anything runs in a project: what a killed session left is finished, edits are taken over, the tree is clean.
 
 use crate::engine::recover;
+use crate::engine::session;
 use crate::engine::verify;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
@@ -9,10 +10,22 @@ use crate::failure::Failure;
 use crate::project::listed;
 use anyhow::Result;
 
+/// What becomes of a person's uncommitted changes to tracked files.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Dirty {
+    /// Nothing is worked on before they are out of the way.
+    Refuse,
+    /// The person asked to have them committed first.
+    Commit,
+}
+
 /// Brings the project to where a session may start: recovered, adopted, clean, with a commit and with baselines.
-pub fn prepare(ws: &mut Workspace) -> Result<()> {
+pub fn prepare(ws: &mut Workspace, dirty: Dirty) -> Result<()> {
     recover::finish_interrupted(ws)?;
     adopt(ws)?;
+    if dirty == Dirty::Commit {
+        commit_dirty(ws)?;
+    }
     require_clean(ws)?;
     if ws.project.head()?.is_none() {
         let id = ws.project.first_commit("start")?;
@@ -29,6 +42,27 @@ pub fn adopt(ws: &mut Workspace) -> Result<()> {
     Ok(())
 }
 
+/// Commits a person's changes to tracked files as they are; untracked files stay where they lie.
+fn commit_dirty(ws: &Workspace) -> Result<()> {
+    if ws.project.changes()?.tracked.is_empty() {
+        return Ok(());
+    }
+    let unmerged = ws.project.unmerged()?;
+    if !unmerged.is_empty() {
+        let text = format!("a merge is not finished, so `--include-dirty` commits nothing: {}", listed(&unmerged));
+        return Err(Failure::usage(text).hint("resolve the conflicts and commit, or `git merge --abort`").into());
+    }
+    if ws.project.head()?.is_some() {
+        require_branch(ws)?;
+    }
+    let subject = format!("wip(before session {})", session::next_number(ws)?);
+    let marks = ws.project.untracked_marks()?;
+    if let Some(id) = ws.project.commit_leftover(&subject, &marks)?.commit {
+        ws.tell(&Event::Committed { place: "project".to_owned(), id, subject });
+    }
+    Ok(())
+}
+
 /// Refuses to work over a person's uncommitted changes.
 pub fn require_clean(ws: &Workspace) -> Result<()> {
     let changes = ws.project.changes()?;
@@ -40,7 +74,7 @@ pub fn require_clean(ws: &Workspace) -> Result<()> {
     }
     if !changes.tracked.is_empty() {
         return Err(Failure::usage(format!("the project has uncommitted changes: {}", listed(&changes.tracked)))
-            .hint("commit or stash them (`git stash -u`) first")
+            .hint("commit or stash them (`git stash -u`) first; `longhaul run --include-dirty` commits them for you")
             .into());
     }
     let nested = ws.project.nested()?;

@@ -4,11 +4,16 @@ use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
 use crate::driver::Ending;
+use crate::engine::breaker;
+use crate::engine::breaker::Breaker;
 use crate::engine::budget::Budget;
 use crate::engine::counted;
 use crate::engine::hold;
 use crate::engine::pick;
 use crate::engine::prepare;
+use crate::engine::prepare::Dirty;
+use crate::engine::review;
+use crate::engine::review::Checks;
 use crate::engine::verify;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
@@ -16,6 +21,7 @@ use crate::event::Event;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::gate;
+use crate::gate::Verdict;
 use crate::memory::SPEC;
 use crate::provider::Client;
 use anyhow::Result;
@@ -39,9 +45,9 @@ impl From<Failure> for Stop {
 ///
 /// # Errors
 /// A failure whose kind says why the run stopped with features open; everything up to there is committed.
-pub fn run(ws: &mut Workspace) -> Result<String> {
-    let mut budget = begin(ws)?;
-    let mut so_far = SoFar::default();
+pub fn run(ws: &mut Workspace, dirty: Dirty) -> Result<String> {
+    let mut budget = begin(ws, dirty)?;
+    let mut so_far = SoFar { branch: ws.head()?.branch, branches: ws.project.branches()?, ..SoFar::default() };
     loop {
         if let Some(stop) = next(ws, &mut budget, &mut so_far)? {
             return match stop {
@@ -53,8 +59,8 @@ pub fn run(ws: &mut Workspace) -> Result<String> {
 }
 
 /// Makes ready for sessions and starts the count of what they use.
-fn begin(ws: &mut Workspace) -> Result<Budget> {
-    prepare::prepare(ws)?;
+fn begin(ws: &mut Workspace, dirty: Dirty) -> Result<Budget> {
+    prepare::prepare(ws, dirty)?;
     let budget = Budget::start(ws.settings.limits, ws.settings.price);
     ws.tell(&Event::RunStarted { limits: vec![budget.describe()] });
     Ok(budget)
@@ -67,7 +73,7 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
     }
     let checklist = ws.checklist()?;
     let tree = ws.head()?.tree;
-    prepare::require_branch(ws)?;
+    require_branch(ws, so_far)?;
     if initializer_due(ws, &checklist, so_far)? {
         return initialize(ws, budget, so_far);
     }
@@ -79,14 +85,37 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
     if pick::complete(&checklist) {
         return finish(ws, &checklist, &tree);
     }
+    if let Some(milestone) = pick::reached(&checklist, &tree) {
+        return Ok(Some(pause_at(milestone).into()));
+    }
     let Some(feature) = pick::pick(&checklist, &tree) else {
-        return Ok(if proven_meanwhile(ws, &checklist)? { None } else { Some(stuck(&checklist, &tree)) });
+        let proven = proven_meanwhile(ws, &checklist)?;
+        if proven {
+            so_far.breaker.proven();
+        }
+        return Ok((!proven).then(|| stuck(&checklist, &tree)));
     };
     let id = feature.id.clone();
     if was_judged(ws, feature)? || !green_now(ws, &id)? {
         return work(ws, budget, so_far, &id);
     }
+    so_far.breaker.proven();
     Ok(None)
+}
+
+/// Refuses to go on where a session has left the run's branch for one that it did not make itself.
+fn require_branch(ws: &Workspace, so_far: &SoFar) -> Result<()> {
+    prepare::require_branch(ws)?;
+    let (Some(before), Some(now)) = (&so_far.branch, ws.head()?.branch) else { return Ok(()) };
+    if *before == now || !so_far.branches.contains(&now) {
+        return Ok(());
+    }
+    let hint = format!(
+        "`git switch {before}`, take what you want of `{now}`, then run again; or run again to work on `{now}`"
+    );
+    Err(Failure::new(Kind::Stuck, format!("the run began on `{before}`, and a session left it for `{now}`"))
+        .hint(hint)
+        .into())
 }
 
 /// Says that a person asked to stop.
@@ -101,7 +130,7 @@ pub fn needs_initializer(ws: &Workspace, checklist: &Checklist) -> Result<bool> 
 
 /// Holds one initializer session and returns what it still has to leave behind.
 pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
-    let mut budget = begin(ws)?;
+    let mut budget = begin(ws, Dirty::Refuse)?;
     match initialize(ws, &mut budget, &mut SoFar::default())? {
         Some(Stop::For(failure)) => Err(failure.into()),
         _ if ws.interrupt.requested() => Err(interrupted().into()),
@@ -121,7 +150,9 @@ fn initializer_due(ws: &Workspace, checklist: &Checklist, so_far: &SoFar) -> Res
     if features.iter().any(|feature| feature.draft) {
         return Ok(true);
     }
-    let without_check = |feature: &Feature| feature.required && feature.check.is_none() && !feature.is_done();
+    let needed = checklist.needed();
+    let without_check =
+        |feature: &Feature| needed.contains(feature.id.as_str()) && feature.check.is_none() && !feature.is_done();
     let given = |feature: &Feature| feature.check.as_ref().is_some_and(|check| check.approved_by == "initializer");
     let unfinished = features.iter().any(without_check)
         || (features.iter().any(given) && !hold::missing_after_initializer(ws, checklist)?.is_empty());
@@ -144,10 +175,11 @@ fn green_now(ws: &mut Workspace, id: &str) -> Result<bool> {
     Ok(proven)
 }
 
-/// Looks once more at blocked features before the run gives up: work on others may have made their checks pass.
+/// Looks once more at features that were set aside before the run gives up: work on others may have made their checks pass.
 fn proven_meanwhile(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
     let mut any = false;
-    for feature in checklist.features().iter().filter(|feature| feature.blocked.is_some() && !feature.is_done()) {
+    let set_aside = |feature: &&Feature| feature.blocked.is_some() || feature.check_problem.is_some();
+    for feature in checklist.features().iter().filter(set_aside).filter(|feature| !feature.is_done()) {
         let runs = feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command);
         any |= runs && !was_judged(ws, feature)? && green_now(ws, &feature.id)?;
     }
@@ -179,20 +211,30 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
 }
 
 fn done_line(checklist: &Checklist, tree: &str) -> String {
-    let count = |state: State| {
-        checklist.features().iter().filter(|feature| checklist.state(&feature.id, tree) == state).count()
+    let count = |fits: &dyn Fn(&Feature, State) -> bool| {
+        checklist.features().iter().filter(|feature| fits(feature, checklist.state(&feature.id, tree))).count()
     };
-    let proven = counted(count(State::Proven), "feature");
-    let accepted = match count(State::Accepted) {
-        0 => String::new(),
-        accepted => format!(", {accepted} accepted by a person"),
-    };
-    let optional = checklist.features().iter().filter(|feature| !feature.required && !feature.is_done());
-    let optional = match optional.count() {
-        0 => String::new(),
-        open => format!(", {open} optional still open"),
-    };
-    format!("{proven} proven{accepted}{optional}")
+    let green = |state| state == State::AlreadyGreen;
+    let notes = [
+        (count(&|_, state| state == State::Accepted), "accepted by a person"),
+        (count(&|feature, state| !feature.required && !state.is_done() && !green(state)), "optional still open"),
+        (count(&|feature, state| !feature.required && green(state)), "optional already green"),
+    ];
+    let proven = counted(count(&|_, state| state == State::Proven), "feature");
+    let notes: String =
+        notes.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
+    format!("{proven} proven{notes}")
+}
+
+/// Says that a person has to look before the work goes on.
+fn pause_at(milestone: &Feature) -> Failure {
+    let (id, title) = (&milestone.id, &milestone.title);
+    let text = format!(
+        "the milestone {id} is reached and waits for a person to look: {title}; done are {}",
+        milestone.depends_on.join(", ")
+    );
+    Failure::new(Kind::Stuck, text)
+        .hint(format!("`longhaul accept {id} --reason TEXT` vouches for it, then `longhaul run` goes on"))
 }
 
 fn stuck(checklist: &Checklist, tree: &str) -> Stop {
@@ -206,22 +248,33 @@ fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Re
         return Ok(Some(stop));
     }
     let client = client(ws)?;
-    let before = ws.checklist()?.features().len();
+    let before = ws.checklist()?;
     let held = hold::hold(ws, &client, budget, None)?;
     so_far.initialized = true;
     let checklist = ws.checklist()?;
     let missing = hold::missing_after_initializer(ws, &checklist)?;
-    so_far.note(missing.is_empty() || checklist.features().len() > before, held.tree_changed);
-    if let Some(stop) = stop_for(&held.ending, so_far, ws)? {
+    so_far.breaker.note(breaker::Session {
+        progress: missing.is_empty() || checklist.features().len() > before.features().len(),
+        tree_changed: held.tree_changed,
+        ..breaker::Session::default()
+    });
+    let anew = Checks::of(&checklist) != Checks::of(&before);
+    if anew {
+        let table = review::table(&checklist, &ws.tree()?);
+        ws.notice(format!("the checks that decide from now on:\n{}", table.join("\n")));
+    }
+    if let Some(stop) = stop_for(&held.ending, so_far, ws, None)? {
         return Ok(Some(stop));
     }
     if !missing.is_empty() {
         ws.warn(format!("the initializer is not finished: {}", missing.join("; ")));
-    } else if ws.settings.review {
-        let hint = "look at it with `longhaul feature list`, then `longhaul run`";
-        return Ok(Some(Failure::new(Kind::Stuck, "the checklist is ready for review").hint(hint).into()));
     }
-    Ok(None)
+    // Whoever runs again has looked; an unfinished initializer that added nothing has nothing to show.
+    Ok((ws.settings.review && anew).then(|| {
+        let hint = "`longhaul show FEATURE` has the whole of one, `longhaul feature edit FEATURE` changes it; then \
+                    `longhaul run` goes on";
+        Failure::new(Kind::Stuck, "the checklist is ready for review").hint(hint).into()
+    }))
 }
 
 /// Holds a session on one feature.
@@ -231,16 +284,32 @@ fn work(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str) -
     }
     let client = client(ws)?;
     let held = hold::hold(ws, &client, budget, Some(id))?;
-    let proven = held.report.outcome.as_ref().is_some_and(|outcome| outcome.verdict.proves());
-    so_far.note(proven, held.tree_changed);
-    stop_for(&held.ending, so_far, ws)
+    let verdict = held.report.outcome.as_ref().map(|outcome| &outcome.verdict);
+    so_far.breaker.note(breaker::Session {
+        feature: Some(id.to_owned()),
+        progress: verdict.is_some_and(Verdict::proves),
+        tree_changed: held.tree_changed,
+        failure: verdict.and_then(failed),
+    });
+    stop_for(&held.ending, so_far, ws, Some(id))
+}
+
+/// Returns how a check failed, unless nothing tells its failure from others.
+fn failed(verdict: &Verdict) -> Option<breaker::Failed> {
+    let digest = verdict.failure()?;
+    let said = Some(verdict.trial().last_lines(1)).filter(|line| !line.trim().is_empty());
+    let said = said.unwrap_or_else(|| verdict.trial().sentence());
+    Some(breaker::Failed { digest, could_not_run: verdict.could_not_run(), said })
 }
 
 fn limit(ws: &mut Workspace, budget: &Budget) -> Result<Option<Stop>> {
     let Some(limit) = budget.sessions_exhausted() else { return Ok(None) };
-    let checklist = ws.checklist()?;
-    let open = checklist.features().iter().filter(|feature| feature.required && !feature.is_done()).count();
-    let reached = format!("{limit}, {} open", counted(open, "feature"));
+    let (checklist, tree) = (ws.checklist()?, ws.tree()?);
+    let required = checklist.features().iter().filter(|feature| feature.required && !feature.is_done());
+    let green = |feature: &&Feature| checklist.state(&feature.id, &tree) == State::AlreadyGreen;
+    let (green, open): (Vec<&Feature>, Vec<&Feature>) = required.partition(green);
+    let green = if green.is_empty() { String::new() } else { format!(", {} already green", green.len()) };
+    let reached = format!("{limit}, {} open{green}", counted(open.len(), "feature"));
     Ok(Some(Failure::new(Kind::Limit, reached).into()))
 }
 
@@ -258,8 +327,8 @@ pub fn missing_key(variable: &str) -> Failure {
         .hint("set it to your key; `longhaul demo` and `longhaul rehearse` need none")
 }
 
-/// Says whether this ending stops the run.
-fn stop_for(ending: &Ending, so_far: &SoFar, ws: &Workspace) -> Result<Option<Stop>> {
+/// Says whether this ending of a session on `id` stops the run.
+fn stop_for(ending: &Ending, so_far: &SoFar, ws: &mut Workspace, id: Option<&str>) -> Result<Option<Stop>> {
     match ending {
         Ending::Interrupted => return Ok(None),
         Ending::Provider(failure) => {
@@ -272,10 +341,11 @@ fn stop_for(ending: &Ending, so_far: &SoFar, ws: &Workspace) -> Result<Option<St
         }
         _ => {}
     }
-    let idle = so_far.idle;
-    Ok((idle >= ws.settings.breaker).then(|| {
-        Failure::new(Kind::Stuck, format!("{idle} sessions in a row proved nothing and changed nothing"))
-            .hint("see `longhaul log`, then change the feature or its check")
+    let (checklist, tree) = (ws.checklist()?, ws.tree()?);
+    let others = id.is_some() && pick::workable(&checklist, &tree).iter().any(|other| Some(other.id.as_str()) != id);
+    Ok(so_far.breaker.tripped(ws.settings.breaker, others).map(|why| {
+        Failure::new(Kind::Stuck, why)
+            .hint("see `longhaul show FEATURE`; mend what its check needs, or change the feature or its check, then run again")
             .into()
     }))
 }
@@ -283,14 +353,10 @@ fn stop_for(ending: &Ending, so_far: &SoFar, ws: &Workspace) -> Result<Option<St
 /// What this run has done so far, as far as it decides what comes next.
 #[derive(Debug, Default)]
 struct SoFar {
-    /// Sessions in a row that neither proved a feature nor changed the tree.
-    idle: u32,
+    /// The branch it began on, and all there were then.
+    branch: Option<String>,
+    branches: Vec<String>,
+    breaker: Breaker,
     /// An initializer session was held; what it left open does not hold up the features that can be worked on.
     initialized: bool,
-}
-
-impl SoFar {
-    fn note(&mut self, proven: bool, tree_changed: bool) {
-        self.idle = if proven || tree_changed { 0 } else { self.idle + 1 };
-    }
 }

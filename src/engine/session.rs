@@ -26,6 +26,8 @@ pub struct Session {
     pub started_at: String,
     /// Its branch then.
     pub branch: Option<String>,
+    /// All branches there were then; one that is not among them is the session's own.
+    pub branches: Vec<String>,
     /// Untracked files that were there before it; those it leaves alone are the user's.
     pub untracked: Marks,
     pub artifacts: PathBuf,

@@ -26,6 +26,10 @@ pub struct Report {
     pub required: usize,
     /// Required features that are proven or accepted, at whatever commit.
     pub done: usize,
+    /// Of those, the ones that only a person's word makes done.
+    pub accepted: usize,
+    /// Required features whose check passed before any work: neither done nor open.
+    pub already_green: usize,
     /// What the next session works on: a feature by its id, or the initializer.
     pub next: Option<String>,
     /// Why required features cannot be worked on, one line each.
@@ -46,11 +50,14 @@ pub struct Line {
     pub title: String,
     pub state: String,
     pub required: bool,
+    pub milestone: bool,
     pub attempts: u32,
     /// The newest result that did not prove it.
     pub last: Option<String>,
-    /// The commit that the newest proof was measured at, short.
+    /// The commit at which its check last passed, short.
     pub proven_at: Option<String>,
+    /// Why a person vouched for it.
+    pub accepted: Option<String>,
 }
 
 /// One session as `status` shows it.
@@ -81,6 +88,8 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
             .collect(),
         required: required().count(),
         done: required().filter(|feature| feature.is_done()).count(),
+        accepted: required().filter(|feature| feature.is_done() && !feature.passes).count(),
+        already_green: required().filter(|feature| checklist.state(&feature.id, &tree) == State::AlreadyGreen).count(),
         next: if run::needs_initializer(ws, &checklist)? {
             Some("the initializer".to_owned())
         } else {
@@ -98,14 +107,18 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
 
 fn line(feature: &Feature, state: State) -> Line {
     let short = |commit: &str| commit.chars().take(7).collect::<String>();
+    // The newest pass counts: a re-check, else the proof.
+    let passed = feature.checked.as_ref().or(feature.evidence.as_ref());
     Line {
         id: feature.id.clone(),
         title: feature.title.clone(),
         state: state.to_string(),
         required: feature.required,
+        milestone: feature.milestone,
         attempts: feature.attempts,
         last: feature.last_finding().map(str::to_owned),
-        proven_at: feature.evidence.as_ref().and_then(|evidence| evidence["commit"].as_str()).map(short),
+        proven_at: passed.and_then(|passed| passed["commit"].as_str()).map(short),
+        accepted: feature.accepted.as_ref().and_then(|word| word["reason"].as_str()).map(str::to_owned),
     }
 }
 

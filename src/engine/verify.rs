@@ -4,6 +4,7 @@ use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
 use crate::engine::counted;
+use crate::engine::facts::Fact;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
@@ -15,6 +16,7 @@ use crate::gate::Finding;
 use crate::gate::Red;
 use crate::gate::Verdict;
 use anyhow::Result;
+use serde_json::json;
 use std::time::Duration;
 
 /// Lines of a check's output that are told at once; the rest is in its file.
@@ -49,9 +51,9 @@ pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: &Occasion) -> 
         let state = checklist.state(id, &ws.head()?.tree);
         return Ok(Outcome { id: id.to_owned(), verdict, state });
     }
-    let subject = record(&mut checklist, &feature, &verdict, attempt)?;
+    let (subject, kind) = record(&mut checklist, &feature, &verdict, attempt)?;
     let origin = ws.origin(at.session, Some(id));
-    ws.save(&checklist, &subject, vec![], &origin)?;
+    ws.save_told(&checklist, &subject, &[Fact::verdict(kind, &verdict)], vec![], &origin)?;
     if verdict.finding().is_red() {
         ws.project.keep_base(verdict.commit())?;
     }
@@ -71,7 +73,8 @@ pub fn prove_if_green(ws: &mut Workspace, id: &str, at: &Occasion) -> Result<boo
     tell(ws, &verdict, Seen::ForProof);
     checklist.prove(id, &verdict)?;
     let origin = ws.origin(at.session, Some(id));
-    ws.save(&checklist, &format!("gate: prove {id}"), vec![], &origin)?;
+    let told = [Fact::verdict("proof", &verdict)];
+    ws.save_told(&checklist, &format!("gate: prove {id}"), &told, vec![], &origin)?;
     Ok(true)
 }
 
@@ -79,7 +82,7 @@ pub fn prove_if_green(ws: &mut Workspace, id: &str, at: &Occasion) -> Result<boo
 pub fn judge(ws: &Workspace, feature: &Feature, at: &Occasion) -> Result<Verdict> {
     let Some(check) = &feature.check else {
         return Err(Failure::usage(format!("the feature `{}` has no check", feature.id))
-            .hint(format!("run `longhaul feature remove {}` and add it again with --check", feature.id))
+            .hint(format!("`longhaul feature edit {}` gives it one", feature.id))
             .into());
     };
     let verdict = ws.gate(at)?.judge(&feature.id, check, red(feature).as_ref(), &|id| ws.pinned(id))?;
@@ -111,30 +114,35 @@ fn keep_moved(ws: &Workspace, verdict: &Verdict) -> Result<()> {
     Ok(())
 }
 
-/// Puts a verdict into the checklist and returns the subject of its commit.
-fn record(checklist: &mut Checklist, feature: &Feature, verdict: &Verdict, attempt: Attempt) -> Result<String> {
+/// Puts a verdict into the checklist and returns the subject of its commit, and what followed from the verdict.
+fn record(
+    checklist: &mut Checklist,
+    feature: &Feature,
+    verdict: &Verdict,
+    attempt: Attempt,
+) -> Result<(String, &'static str)> {
     let id = &feature.id;
     match (feature.is_done(), verdict.finding().is_green()) {
         (true, true) => {
             checklist.rechecked(id, verdict)?;
-            Ok(format!("gate: {id} still passes"))
+            Ok((format!("gate: {id} still passes"), "recheck"))
         }
         // A person vouched in spite of this check, or before there was one: it takes nothing back.
         (true, false) if !feature.passes && !feature.is_accepted_green() => {
             checklist.record(id, verdict, false)?;
-            Ok(format!("gate: {id} does not pass, and stays accepted: {}", verdict.finding()))
+            Ok((format!("gate: {id} does not pass, and stays accepted: {}", verdict.finding()), "verdict"))
         }
         (true, false) => {
             checklist.regress(id, verdict)?;
-            Ok(format!("gate: regress {id}"))
+            Ok((format!("gate: regress {id}"), "regression"))
         }
         (false, _) if verdict.proves() => {
             checklist.prove(id, verdict)?;
-            Ok(format!("gate: prove {id}"))
+            Ok((format!("gate: prove {id}"), "proof"))
         }
         (false, _) => {
             checklist.record(id, verdict, attempt == Attempt::Counts)?;
-            Ok(format!("gate: {id} not proven: {}", verdict.finding()))
+            Ok((format!("gate: {id} not proven: {}", verdict.finding()), "verdict"))
         }
     }
 }
@@ -191,6 +199,7 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
     }
     ws.notice(format!("running {} once, to record what passes before any work", counted(ids.len(), "new check")));
     let mut checklist = checklist;
+    let mut told = Vec::new();
     for id in &ids {
         let verdict = judge(ws, checklist.find(id)?, at)?;
         tell(ws, &verdict, Seen::Before);
@@ -199,16 +208,20 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
         }
         if verdict.finding().is_red() || verdict.finding().is_green() {
             checklist.set_baseline(id, &verdict)?;
+            told.push(Fact::verdict("baseline", &verdict));
         } else {
             // Without a baseline nothing could ever prove it: a person has to look before a session is spent.
-            checklist.block(id, &format!("its check has no baseline: {}", verdict.trial().sentence()))?;
+            let why = format!("its check has no baseline: {}", verdict.trial().sentence());
+            checklist.block(id, &why)?;
+            told.extend([Fact::verdict("verdict", &verdict), Fact::of("block", id, json!({"reason": why}))]);
         }
         if verdict.finding().is_red() {
             ws.project.keep_base(verdict.commit())?;
         }
     }
     let origin = ws.origin(at.session, None);
-    ws.save(&checklist, &format!("gate: baseline of {}", counted(ids.len(), "check")), vec![], &origin)?;
+    let subject = format!("gate: baseline of {}", counted(ids.len(), "check"));
+    ws.save_told(&checklist, &subject, &told, vec![], &origin)?;
     if ws.interrupt.requested() {
         let text = "interrupted; checks that were not run to their end are run by the next `longhaul run`";
         return Err(Failure::new(Kind::Interrupted, text).into());
@@ -237,6 +250,7 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
     let told = &mut |verdict: &Verdict| tell(ws, verdict, Seen::Again);
     let swept = ws.gate(at)?.sweep(gate::order(due, touched), limit, &|id| ws.pinned(id), told)?;
     let mut found = Swept { left: swept.left, ..Swept::default() };
+    let mut facts = Vec::new();
     for verdict in &swept.verdicts {
         keep_moved(ws, verdict)?;
         let id = verdict.feature().to_owned();
@@ -244,18 +258,16 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
             found.left.push(id);
         } else if verdict.finding().is_green() {
             checklist.rechecked(&id, verdict)?;
+            facts.push(Fact::verdict("recheck", verdict));
             found.passed.push(id);
         } else {
             checklist.regress(&id, verdict)?;
+            facts.push(Fact::verdict("regression", verdict));
             found.regressed.push(id);
         }
     }
-    let of_one = match found.regressed.as_slice() {
-        [id] => Some(id.as_str()),
-        _ => None,
-    };
-    let origin = ws.origin(at.session, of_one);
-    ws.save(&checklist, &subject_of(&found), vec![], &origin)?;
+    let origin = ws.origin(at.session, None);
+    ws.save_told(&checklist, &subject_of(&found), &facts, vec![], &origin)?;
     Ok(found)
 }
 

@@ -3,6 +3,8 @@
 use crate::checklist::Checklist;
 use crate::checklist::ParseProblem;
 use crate::clock::Clock;
+use crate::engine::facts;
+use crate::engine::facts::Fact;
 use crate::engine::lock::RunLock;
 use crate::engine::settings::Settings;
 use crate::engine::voice::Voice;
@@ -216,6 +218,18 @@ impl<'a> Workspace<'a> {
 
     /// Commits the checklist, with `others` in the same commit; does nothing when nothing differs.
     pub fn save(&mut self, checklist: &Checklist, subject: &str, others: Vec<Change>, origin: &Origin) -> Result<()> {
+        self.save_told(checklist, subject, &[], others, origin)
+    }
+
+    /// Commits the checklist as [`Workspace::save`] does, with what the commit says of features.
+    pub fn save_told(
+        &mut self,
+        checklist: &Checklist,
+        subject: &str,
+        told: &[Fact],
+        others: Vec<Change>,
+        origin: &Origin,
+    ) -> Result<()> {
         let text = checklist.render();
         let same = self.memory.read(CHECKLIST)?.is_some_and(|bytes| bytes == text.as_bytes());
         let mut changes = others;
@@ -225,7 +239,8 @@ impl<'a> Workspace<'a> {
         if changes.is_empty() {
             return Ok(());
         }
-        let id = self.memory.write(subject, &changes, origin)?;
+        let origin = facts::concerning(told, origin);
+        let id = self.memory.write_told(subject, &facts::body(told), &changes, &origin)?;
         self.tell(&Event::Committed { place: "memory".to_owned(), id, subject: subject.to_owned() });
         Ok(())
     }

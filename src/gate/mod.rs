@@ -8,6 +8,7 @@ mod check;
 mod checkout;
 mod closure;
 mod difference;
+mod failure;
 mod sweep;
 mod trial;
 mod verdict;

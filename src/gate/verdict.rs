@@ -263,6 +263,7 @@ impl Verdict {
             "check": of.check, "exit": self.trial.exit_json(), "seconds": self.seconds(),
             "output": self.trial.output_json(), "tail": self.trial.last_lines(20), "level": of.level,
             "checkout": of.checkout, "session": of.session, "at": of.at,
+            "failure": self.failure(),
         })
     }
 

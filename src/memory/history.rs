@@ -23,6 +23,7 @@ pub struct Filter {
     /// Only commits that changed this file, or something in this folder.
     pub path: Option<MemoryPath>,
     pub session: Option<u32>,
+    /// Only commits that concern this feature, among others or alone.
     pub feature: Option<String>,
     /// At most so many, the newest.
     pub limit: Option<usize>,
@@ -72,7 +73,7 @@ impl Store {
             if filter.session.is_some() && session(&message.trailers) != filter.session {
                 continue;
             }
-            if filter.feature.is_some() && value(&message.trailers, "Feature") != filter.feature.as_deref() {
+            if filter.feature.as_ref().is_some_and(|id| !concerns(&message.trailers, id)) {
                 continue;
             }
             if let Some(path) = &filter.path
@@ -185,6 +186,10 @@ fn session(trailers: &[(String, String)]) -> Option<u32> {
     value(trailers, "Session")?.parse().ok()
 }
 
+fn concerns(trailers: &[(String, String)], id: &str) -> bool {
+    trailers.iter().any(|(name, value)| name == "Feature" && value == id)
+}
+
 fn value<'t>(trailers: &'t [(String, String)], key: &str) -> Option<&'t str> {
     trailers.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
 }
@@ -244,6 +249,22 @@ mod tests {
         assert_eq!(subjects(&memory, &Filter { limit: Some(1), ..at("progress.md") }), ["progress: session 3"]);
         assert_eq!(subjects(&memory, &Filter { limit: Some(0), ..Filter::default() }), [""; 0]);
         assert_eq!(subjects(&memory, &Filter::default()).len(), 7);
+    }
+
+    #[test]
+    fn a_commit_is_found_by_every_feature_it_concerns() {
+        let mut memory = Memory::project(&[("features.json", "{}")]);
+        let origin =
+            Origin { feature: Some("a".to_owned()), also: vec!["b".to_owned()], ..Origin::of(Author::Longhaul) };
+        let told = "verdict: {\"feature\": \"a\"}\nverdict: {\"feature\": \"b\"}";
+        let change = Change::put("features.json", "{1}");
+        memory.store.write_told("gate: sweep of 2 passed", told, &[change], &origin).unwrap();
+        for id in ["a", "b"] {
+            let found = memory.store.history(&Filter { feature: Some(id.to_owned()), ..Filter::default() }).unwrap();
+            let [entry] = found.as_slice() else { panic!("{found:?}") };
+            assert_eq!((entry.subject.as_str(), entry.body.as_str()), ("gate: sweep of 2 passed", told));
+        }
+        assert_eq!(subjects(&memory, &Filter { feature: Some("c".to_owned()), ..Filter::default() }), [""; 0]);
     }
 
     #[test]

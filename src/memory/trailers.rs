@@ -38,6 +38,8 @@ pub struct Origin {
     pub author: Author,
     pub session: Option<u32>,
     pub feature: Option<String>,
+    /// Further features that the commit concerns.
+    pub also: Vec<String>,
     pub tool_use: Option<ToolUse>,
     pub project_commit: Option<String>,
 }
@@ -45,7 +47,7 @@ pub struct Origin {
 impl Origin {
     /// Makes an origin of which only the author is known.
     pub fn of(author: Author) -> Self {
-        Self { author, session: None, feature: None, tool_use: None, project_commit: None }
+        Self { author, session: None, feature: None, also: Vec::new(), tool_use: None, project_commit: None }
     }
 
     /// Returns the origin of edits found in the view while this one was at work.
@@ -82,7 +84,7 @@ fn trailers(origin: &Origin, input: Option<&Value>) -> Vec<(&'static str, String
     if let Some(session) = origin.session {
         trailers.push(("Session", session.to_string()));
     }
-    if let Some(feature) = &origin.feature {
+    for feature in origin.feature.iter().chain(&origin.also) {
         trailers.push(("Feature", one_line(feature, 200)));
     }
     if let Some(call) = &origin.tool_use {
@@ -152,6 +154,7 @@ mod tests {
             author: Author::Agent,
             session: Some(7),
             feature: Some("login".to_owned()),
+            also: vec!["logout".to_owned()],
             tool_use: Some(ToolUse { id: "toolu_01".to_owned(), turn: 12 }),
             project_commit: Some("0123abcd".to_owned()),
         }
@@ -166,7 +169,7 @@ mod tests {
         assert_eq!(
             text,
             format!(
-                "memory: create notes/db.md\n\nwhy\nnot\n\nSession: 7\nFeature: login\n\
+                "memory: create notes/db.md\n\nwhy\nnot\n\nSession: 7\nFeature: login\nFeature: logout\n\
                  Tool-Use: toolu_01 turn 12 {digest}\nProject-Commit: 0123abcd\n"
             )
         );
@@ -174,7 +177,7 @@ mod tests {
         assert_eq!(message.subject, "memory: create notes/db.md");
         assert_eq!(message.body, "why\nnot");
         assert_eq!(message.trailers[0], ("Session".to_owned(), "7".to_owned()));
-        assert_eq!(message.trailers.len(), 4);
+        assert_eq!(message.trailers.len(), 5);
     }
 
     #[test]

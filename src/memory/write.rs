@@ -86,6 +86,11 @@ impl Store {
     /// Writes files as one commit and returns its id; longhaul's own way, which no rule about who may write what binds.
     /// Without a difference nothing is committed and the newest commit is returned.
     pub fn write(&mut self, subject: &str, changes: &[Change], origin: &Origin) -> Result<String> {
+        self.write_told(subject, "", changes, origin)
+    }
+
+    /// Writes files as [`Store::write`] does, with a text that says more than the subject.
+    pub fn write_told(&mut self, subject: &str, body: &str, changes: &[Change], origin: &Origin) -> Result<String> {
         for Change { path, .. } in changes {
             let checked = MemoryPath::relative(path)?;
             if checked.is_root() || checked.as_str() != path {
@@ -94,7 +99,7 @@ impl Store {
         }
         let _lock = self.lock()?;
         let paths: Vec<&str> = changes.iter().map(|change| change.path.as_str()).collect();
-        let message = trailers::compose(subject, "", origin, None);
+        let message = trailers::compose(subject, body, origin, None);
         for _ in 0..TRIES {
             self.take_in(&paths, origin)?;
             let head = self.head()?;
@@ -221,6 +226,7 @@ mod tests {
             author: Author::Agent,
             session: Some(7),
             feature: Some("login".to_owned()),
+            also: Vec::new(),
             tool_use: Some(ToolUse { id: "toolu_01".to_owned(), turn: 12 }),
             project_commit: Some("c0ffee".to_owned()),
         }

@@ -50,6 +50,13 @@ impl Project {
         Ok(parse(&listing))
     }
 
+    /// Lists the files that an unfinished merge leaves with conflicts.
+    pub fn unmerged(&self) -> Result<Vec<String>> {
+        let listing = self.git(&["diff", "--name-only", "--diff-filter=U", "-z"], None)?;
+        let paths = listing.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
     /// Marks the files that git does not track now, and the submodules that are changed inside, so that it can be told
     /// later which of them were left alone.
     pub fn untracked_marks(&self) -> Result<Marks> {

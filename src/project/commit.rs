@@ -54,6 +54,13 @@ impl Project {
         Ok(!self.select(before)?.0.is_empty())
     }
 
+    /// Takes nothing: what [`Project::commit_leftover`] would have taken is left out, for this reason.
+    pub fn leave_leftover(&self, before: &Marks, reason: &'static str) -> Result<Leftover> {
+        let (take, mut leftover) = self.select(before)?;
+        leftover.left_out.extend(take.into_iter().map(|path| (path, reason)));
+        Ok(leftover)
+    }
+
     /// Parts what is uncommitted into the paths to take and what is left out, each with the reason.
     fn select(&self, before: &Marks) -> Result<(Vec<String>, Leftover)> {
         let Changes { tracked: mut take, untracked, submodules } = self.changes()?;

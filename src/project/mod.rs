@@ -95,6 +95,15 @@ impl Project {
         let branch = head.is_branch().then(|| String::from_utf8_lossy(head.shorthand_bytes()).into_owned());
         Ok(Some(Head { commit: commit.id().to_string(), tree: commit.tree_id().to_string(), branch }))
     }
+
+    /// Returns the names of the local branches.
+    pub fn branches(&self) -> Result<Vec<String>> {
+        let branches = self.repository.branches(Some(git2::BranchType::Local));
+        let name = |branch: Result<(git2::Branch, git2::BranchType), git2::Error>| {
+            Ok(String::from_utf8_lossy(branch?.0.name_bytes()?).into_owned())
+        };
+        branches.and_then(|branches| branches.map(name).collect()).context("could not list the branches of the project")
+    }
 }
 
 /// Returns the id git would give a file of these bytes.

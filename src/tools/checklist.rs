@@ -46,8 +46,9 @@ pub(super) fn call(checklist: &Checklist, head_tree: &str, input: &Value) -> Res
 /// Renders a feature as one line: id, state, title.
 pub fn line(checklist: &Checklist, feature: &Feature, head_tree: &str) -> String {
     let optional = if feature.required { "" } else { " (optional)" };
+    let milestone = if feature.milestone { " (milestone)" } else { "" };
     let title = clip::head(&feature.title.replace('\n', " "), 150);
-    format!("{} · {} · {title}{optional}", feature.id, checklist.state(&feature.id, head_tree))
+    format!("{} · {} · {title}{milestone}{optional}", feature.id, checklist.state(&feature.id, head_tree))
 }
 
 fn list(checklist: &Checklist, page: i64, line: impl Fn(&Feature) -> String) -> Result<String, ToolError> {
@@ -79,6 +80,7 @@ fn show(checklist: &Checklist, feature: &Feature, head_tree: &str) -> String {
         lines.push(format!("attempts: {}", feature.attempts));
     }
     lines.extend(feature.blocked.as_ref().map(|reason| format!("blocked: {reason}")));
+    lines.extend(feature.check_problem.as_ref().map(|said| format!("waits for a person, said to be wrong: {said}")));
     let last = feature.last_verdict.as_ref().and_then(|verdict| verdict["verdict"].as_str());
     lines.extend(last.map(|verdict| format!("last verdict: {verdict}")));
     clip::head(&lines.join("\n"), SHOWN)

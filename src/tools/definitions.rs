@@ -117,6 +117,8 @@ fn feature() -> Value {
             "required": {"type": "boolean", "description": "False when the project is complete without it. True \
              when missing."},
             "depends_on": strings,
+            "milestone": {"type": "boolean", "description": "True for one whose check runs over all it depends on, \
+             together; it comes when they are done."},
             "check": check(),
         },
         "required": ["title", "check"],

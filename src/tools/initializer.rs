@@ -25,8 +25,8 @@ pub const FEATURES_A_CALL: usize = 25;
 
 const APPROVED_BY: &str = "initializer";
 /// What the initializer says of a feature; the rest is longhaul's to write.
-const FEATURE_FIELDS: [&str; 9] =
-    ["id", "title", "description", "category", "steps", "priority", "required", "depends_on", "check"];
+const FEATURE_FIELDS: [&str; 10] =
+    ["id", "title", "description", "category", "steps", "priority", "required", "depends_on", "milestone", "check"];
 /// Fields of a check that say who approved it and what its files were then.
 const NOT_GIVEN: [&str; 2] = ["approved_by", "pins"];
 
@@ -51,6 +51,7 @@ pub(super) fn add_features(store: &mut Store, origin: &Origin, input: &Value) ->
     let count = added.len();
     let word = if count == 1 { "feature" } else { "features" };
     let subject = format!("checklist: add {count} {word} (draft)");
+    let origin = &Origin { also: added.clone(), ..origin.clone() };
     write(store, origin, &subject, Change::put(CHECKLIST, checklist.render()))?;
     let total = checklist.features().len();
     Ok(ToolResult::text(format!("added {}; the list has {total} now", added.join(", "))))
@@ -93,6 +94,7 @@ pub(super) fn set_check(store: &mut Store, origin: &Origin, input: &Value) -> Re
     }
     checklist.set_check(id, given, APPROVED_BY).map_err(|error| tell(format!("nothing was changed: {error:#}")))?;
     let subject = format!("checklist: set the check of {id} (draft)");
+    let origin = &Origin { also: vec![id.to_owned()], ..origin.clone() };
     write(store, origin, &subject, Change::put(CHECKLIST, checklist.render()))?;
     Ok(ToolResult::text(format!("`{id}` has its check")))
 }
@@ -124,7 +126,8 @@ pub fn missing(checklist: &Checklist, root: &Path, script: Option<&str>, settled
     if !features.iter().any(|feature| feature.check.is_some()) {
         missing.push("no feature has a check yet".to_owned());
     }
-    let without = features.iter().filter(|feature| feature.required && feature.check.is_none());
+    let needed = checklist.needed();
+    let without = features.iter().filter(|feature| needed.contains(feature.id.as_str()) && feature.check.is_none());
     let without: Vec<&str> = without.map(|feature| feature.id.as_str()).collect();
     if !without.is_empty() && without.len() < features.len() {
         missing.push(format!("required features without a check: {}", without.join(", ")));

@@ -118,7 +118,7 @@ fn it_works_outside_of_a_project_and_never_shows_the_key() {
 
 #[test]
 fn without_bubblewrap_the_level_and_the_way_out_are_told() {
-    let project = only(Project::new(), &["git", "sh"]);
+    let project = only(Project::new(), &["git", "sh"]).variable("LONGHAUL_SANDBOX_MODE", "auto");
     let run = project.run(["doctor"]);
     run.exits(0).prints("warning  sandbox    plain mode, so the agent's commands run as you: bubblewrap cannot be had");
     run.prints("there is no `bwrap` on the PATH").prints("→ install bubblewrap").prints("warning  network");

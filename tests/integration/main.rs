@@ -6,6 +6,7 @@ mod agent_tools;
 mod command_line;
 mod demo;
 mod diagnosis;
+mod editing;
 mod kills;
 mod memory_conformance;
 mod provider_client;

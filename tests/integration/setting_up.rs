@@ -142,6 +142,42 @@ fn our_own_form_is_taken_in_with_its_checks_and_their_baselines() {
 }
 
 #[test]
+fn an_import_into_a_project_that_half_works_says_so_and_spends_no_session_on_what_is_green() {
+    let project = Project::new();
+    // Of thirty features fourteen work already, thirteen do not, and three have no check.
+    let feature = |at: usize| match at {
+        0..14 => {
+            project.write(&format!("old{at}"), "");
+            json!({ "id": format!("old{at}"), "title": "x", "check": { "run": format!("test -f old{at}") } })
+        }
+        14..27 => {
+            let needs = format!("old{}", at - 14);
+            json!({ "id": format!("new{at}"), "title": "x", "depends_on": [needs], "check": format!("test -f new{at}") })
+        }
+        _ => json!({ "id": format!("bare{at}"), "title": "x", "required": false }),
+    };
+    let features: Vec<serde_json::Value> = (0..30).map(feature).collect();
+    project.write("../list.json", &json!({ "features": features }).to_string());
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "what works"]);
+
+    let init = project.run(["init", "--from", "../list.json"]);
+    init.exits(0)
+        .prints("import    13 red, to be worked on: new14")
+        .prints("import    14 green already, not worked on");
+    init.prints("import    3 without a check: bare27, bare28, bare29");
+
+    let all: String = (14..27).map(|at| format!("touch new{at}; ")).collect();
+    let project = project.model([session([reply([bash(&all)]), reply([hand_over()])])]);
+    project.run(["run"]).exits(4).tells("longhaul accept old0 --reason TEXT");
+    project.run(["accept", "--already-green", "--reason", "they worked before"]).exits(0);
+    project.run(["run"]).exits(0).shows("done: 13 features proven, 14 accepted by a person, 3 optional still open");
+    // One session, on a red one; the rest was proven without.
+    assert_eq!(project.played().requests().len(), 2);
+    assert_eq!(project.events(1)[0]["feature"], "new14");
+}
+
+#[test]
 fn a_bad_checklist_is_refused_whole_and_nothing_is_made() {
     let twice = r#"{"version": 1, "features": [{"id": "a", "title": "x", "title": "y"}]}"#;
     let same = r#"[{"id": "a", "description": "x"}, {"id": "a", "description": "y"}]"#;

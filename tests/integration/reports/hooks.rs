@@ -29,6 +29,39 @@ fn f03_a_killed_session_still_gets_its_progress_entry() {
     assert_eq!(project.read("half.txt"), "half\n");
 }
 
+/// F05: the state of a loop blocked every other session in the project.
+#[test]
+fn f05_a_run_leaves_everybody_else_in_the_project_alone() {
+    let silent = json!({ "silence": "60s" });
+    let project = Project::ready().feature("f", "test -f f");
+    let config = project.read(".git/config");
+    let hooks = |project: &Project| std::fs::read_dir(project.root().join(".git/hooks")).unwrap().count();
+    let before = hooks(&project);
+    let project = project.model([session([silent]), session([reply([bash("touch f")]), reply([hand_over()])])]);
+    let mut child = project.start(["run"]);
+    project.played().wait_for_silence();
+
+    // A person who works there meanwhile meets no hook, no lock and no changed setting.
+    project.write("mine", "mine\n");
+    project.git(["add", "mine"]);
+    project.git(["commit", "-qm", "mine"]);
+    project.git(["status"]);
+    for args in [vec!["status"], vec!["log"], vec!["show", "f"], vec!["memory", "view", "/memories"]] {
+        project.run(args).exits(0);
+    }
+    assert_eq!(project.read(".git/config"), config);
+    assert_eq!(hooks(&project), before);
+    // Another project has a run of its own.
+    let other =
+        Project::ready().feature("g", "test -f g").model([session([reply([bash("touch g")]), reply([hand_over()])])]);
+    other.run(["run"]).exits(0);
+
+    child.kill().unwrap();
+    child.wait().unwrap();
+    project.run(["run"]).exits(0);
+    assert_eq!(project.read("mine"), "mine\n");
+}
+
 /// F07: the agent could edit the hook settings that guard it.
 #[test]
 fn f07_settings_and_hooks_that_the_agent_plants_have_no_effect() {

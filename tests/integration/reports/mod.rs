@@ -2,6 +2,7 @@
 //!
 //! The letters and numbers are those of the reports the faults were read in.
 
+mod branches;
 mod custody;
 mod done;
 mod git;

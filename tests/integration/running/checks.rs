@@ -68,6 +68,26 @@ fn a_check_that_passed_before_any_work_is_not_worked_on_and_can_be_accepted() {
 }
 
 #[test]
+fn what_was_green_before_any_work_is_neither_done_nor_open_and_holds_nothing_up() {
+    let project = Project::ready().feature("old", "test -f README");
+    let new = r#"[{"id": "new", "title": "new", "depends_on": ["old"], "check": "test -f new"},
+        {"id": "spare", "title": "spare", "required": false, "check": "test -f README"}]"#;
+    project.run_with(["feature", "add", "-"], new).exits(0);
+    let project = project.model([makes("other"), makes("new")]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).tells("1 session used, 1 feature open, 1 already green");
+    project.run(["status"]).prints("0 of 2 required done, 1 already green; next: new");
+    // Only the required one is asked for.
+    project.run(["run"]).exits(4).tells("longhaul accept old --reason TEXT").hides("accept spare");
+    assert_eq!(project.status("new"), "proven");
+
+    project.run(["accept", "--already-green"]).exits(2).tells("needs a reason");
+    project.run(["accept", "old", "--reason", "it was there"]).exits(0);
+    project.run(["run"]).exits(0).shows("done: 1 feature proven, 1 accepted by a person, 1 optional already green");
+    project.run(["status"]).prints("2 of 2 required done (1 proven, 1 accepted)").prints("it was there");
+}
+
+#[test]
 fn a_regression_is_caught_by_the_sweep_and_worked_on_first() {
     let breaks = session([reply([bash("rm a; touch b")]), reply([hand_over()])]);
     let project = Project::ready()
@@ -87,6 +107,78 @@ fn a_regression_is_caught_by_the_sweep_and_worked_on_first() {
         .filter(|subject| subject.starts_with("gate: ") && !subject.contains("baseline") && !subject.contains("sweep"))
         .collect();
     assert_eq!(order, ["gate: prove a", "gate: prove b", "gate: regress a", "gate: prove a", "gate: prove c"]);
+}
+
+#[test]
+fn a_feature_tells_its_whole_history() {
+    let breaks = session([reply([bash("rm a; touch b")]), reply([hand_over()])]);
+    let doubts =
+        session([reply([call("hand_over", json!({ "done": "nothing", "check_problem": "it asks for too much" }))])]);
+    let project = Project::ready().feature("a", "echo looked; test -f a").feature("b", "test -f b").model([
+        makes("other"),
+        makes("a"),
+        breaks,
+        doubts,
+    ]);
+    project.run(["run"]).exits(4);
+    project.run(["feature", "reopen", "a"]).exits(0);
+    project.run(["feature", "block", "a", "--reason", "later"]).exits(0);
+    project.run(["accept", "a", "--reason", "seen by hand"]).exits(0);
+
+    let shown = project.run(["show", "a", "--json"]);
+    let shown: serde_json::Value = serde_json::from_str(&shown.exits(0).stdout).unwrap();
+
+    let history = shown["history"].as_array().unwrap();
+    let told: Vec<String> = history
+        .iter()
+        .map(|fact| {
+            let text = |key: &str| fact[key].as_str().unwrap_or_default().to_owned();
+            format!("{} {} {}{}{}", fact["session"], text("kind"), text("verdict"), text("reason"), text("problem"))
+        })
+        .collect();
+    let expected = [
+        "null approval ",
+        "null baseline failed",
+        "1 verdict failed",
+        "2 proof passed",
+        "3 regression failed",
+        "4 doubt it asks for too much",
+        "null reopen ",
+        "null block later",
+        "null accept failedseen by hand",
+    ];
+    assert_eq!(told, expected);
+    let proof = &history[3];
+    assert_eq!((&proof["exit"], &proof["approved_by"], &proof["level"]), (&json!(0), &json!("user"), &json!("plain")));
+    assert_eq!(proof["commit"], project.git(["rev-parse", "HEAD~1"]));
+    let output = std::fs::read_to_string(proof["output"]["path"].as_str().unwrap()).unwrap();
+    assert_eq!(output, "looked\n");
+    assert_eq!((&shown["state"], &shown["form"]), (&json!("accepted"), &json!("a command alone")));
+    // For people, the newest last.
+    let lines = project.run(["show", "a"]).stdout;
+    let at = |text: &str| lines.find(text).unwrap_or_else(|| panic!("no {text:?} in\n{lines}"));
+    assert!(
+        at("check approved: ") < at("proven: passed · exit 0")
+            && at("regressed: failed · exit 1") < at("accepted: seen by hand")
+    );
+}
+
+#[test]
+fn the_commit_of_a_sweep_names_every_feature_it_looked_at() {
+    let project = Project::ready()
+        .feature("a", "test -f a")
+        .feature("b", "test -f b")
+        .feature("c", "test -f c")
+        .model([makes("a"), makes("b"), makes("c")]);
+    project.run(["run"]).exits(0);
+
+    let sweep = project.memory_git(["log", "-1", "--format=%B", "--grep=^gate: sweep of 2 passed"]);
+
+    for id in ["a", "b"] {
+        assert!(sweep.contains(&format!("\nFeature: {id}\n")), "{sweep}");
+        assert!(sweep.contains(&format!("recheck: {{\"feature\":\"{id}\",\"verdict\":\"passed\"")), "{sweep}");
+    }
+    assert!(!sweep.contains("Feature: c"), "{sweep}");
 }
 
 #[test]
@@ -157,7 +249,8 @@ fn a_check_for_a_person_waits_and_costs_no_session() {
     project.run(["run"]).exits(4).tells("longhaul accept looks");
     assert_eq!(project.status("looks"), "waiting");
 
-    project.run(["accept", "looks"]).exits(0);
+    project.run(["accept", "looks"]).exits(2).tells("vouching for `looks` needs a reason");
+    project.run(["accept", "looks", "--reason", "it looks good"]).exits(0);
     project.run(["run"]).exits(0);
     assert!(project.played().requests().is_empty());
 }
@@ -276,8 +369,12 @@ fn a_check_that_the_agent_reports_as_wrong_waits_for_a_person_and_the_run_goes_o
     let project =
         Project::ready().feature("odd", "false").feature("fine", "test -f fine").model([reports, makes("fine")]);
 
-    project.run(["run"]).exits(4).tells("it tests the wrong page");
+    let run = project.run(["run"]);
 
-    assert_eq!(project.status("fine"), "proven");
-    assert_ne!(project.status("odd"), "proven");
+    run.exits(4).tells("it tests the wrong page").tells("longhaul feature edit odd");
+    assert_eq!(["odd", "fine"].map(|id| project.status(id)), ["waiting", "proven"]);
+    assert_eq!(project.stored("odd")["blocked"], json!(null));
+    project.run(["show", "odd"]).exits(0).prints("waits          it tests the wrong page");
+    project.run(["status"]).exits(0).prints("odd waits for a person");
+    project.run(["feature", "reopen", "odd"]).exits(0).prints("odd: reopened, open");
 }

@@ -46,6 +46,64 @@ fn an_initializer_can_give_a_check_to_a_feature_that_has_none() {
     assert!(pins["checks/fast.sh"].is_string(), "{pins}");
 }
 
+/// A project whose settings ask for a review; its initializer adds `a` and, when told so, finishes.
+fn reviewed(finishes: &[serde_json::Value]) -> Project {
+    let features =
+        call("add_features", json!({ "features": [{ "id": "a", "title": "a", "check": { "run": "test -f a" } }] }));
+    let initializer =
+        session([reply([features]), reply(finishes.to_vec()), reply([hand_over()]), reply([hand_over()])]);
+    let project = Project::new().variable("LONGHAUL_GATE_REVIEW", "ask").model([initializer, makes("a")]);
+    project.write("../SPEC.md", "# Something small\n");
+    project
+}
+
+#[test]
+fn a_review_stops_after_the_initializer_and_the_next_run_goes_on() {
+    let project = reviewed(&[bash("true")]);
+
+    let run = project.run(["init", "--spec", "../SPEC.md"]);
+
+    run.exits(4).tells("the checklist is ready for review").tells("a  open  by initializer  test -f a");
+    assert_eq!(project.status("a"), "open");
+    project.run(["run"]).exits(0).shows("done: 1 feature proven");
+}
+
+#[test]
+fn a_review_stops_a_run_too_and_before_any_work() {
+    let project = reviewed(&[bash("true")]);
+    project.run(["init"]).exits(0);
+    project.run(["memory", "create", "spec.md", "# Something small"]).exits(0);
+
+    project.run(["run"]).exits(4).tells("the checklist is ready for review");
+    assert_eq!(project.status("a"), "open");
+    // Its twin: without the setting the same run would have gone on to the work.
+    project.run(["run", "--set", "gate.review=auto"]).exits(0);
+}
+
+#[test]
+fn a_review_stops_after_an_initializer_that_is_not_finished() {
+    // It names an init script that is gone in the end.
+    let project = reviewed(&[
+        bash("echo true > init.sh"),
+        call("set_init", json!({ "path": "init.sh", "starts": "nothing", "ready": "it exits" })),
+        bash("rm init.sh"),
+    ]);
+
+    project.run(["init", "--spec", "../SPEC.md"]).exits(4).tells("is not finished").tells("ready for review");
+    assert_eq!(project.status("a"), "open");
+}
+
+#[test]
+fn without_a_review_the_checks_are_shown_and_the_run_goes_on() {
+    let project = reviewed(&[bash("true")]);
+    project.run(["init"]).exits(0);
+    project.run(["memory", "create", "spec.md", "# Something small"]).exits(0);
+
+    let run = project.run(["run", "--set", "gate.review=auto"]);
+
+    run.exits(0).tells("the checks that decide from now on").tells("a  open  by initializer  test -f a");
+}
+
 #[test]
 fn a_project_that_needs_no_init_script_gets_past_its_initializer() {
     let features =

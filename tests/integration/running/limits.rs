@@ -55,6 +55,46 @@ fn sessions_that_change_nothing_trip_the_breaker() {
 }
 
 #[test]
+fn attempts_that_fail_the_same_way_block_a_feature_before_they_are_used_up() {
+    let check = "echo \"$(date +%s%N) at $TMPDIR/x: wrong\"; test -f never";
+    let fails = || session([reply([bash("date +%N > attempt")]), reply([hand_over()])]);
+    let project = Project::ready().feature("hard", check).model([fails(), fails(), fails()]);
+
+    project
+        .run(["run", "--set", "run.attempts=9"])
+        .exits(4)
+        .tells("hard is blocked: 3 attempts in a row failed in the same");
+
+    assert_eq!(project.stored("hard")["attempts"], 3);
+    assert_eq!(project.stored("hard")["last_verdict"]["equal"], 3);
+}
+
+#[test]
+fn attempts_that_fail_differently_are_all_made() {
+    let check = "cat attempt; test -f never";
+    let fails = |said: &str| session([reply([bash(&format!("echo {said} > attempt"))]), reply([hand_over()])]);
+    let sessions = ["no page", "no form", "no button", "no answer"].map(fails);
+    let project = Project::ready().feature("hard", check).model(sessions);
+
+    project.run(["run", "--set", "run.attempts=4"]).exits(4).tells("hard is blocked: 4 attempts did not prove it");
+}
+
+#[test]
+fn a_tool_that_every_check_misses_stops_the_run_before_all_features_are_tried() {
+    let fails = || session([reply([bash("date +%N > attempt")]), reply([hand_over()])]);
+    let project = ["a", "b", "c"]
+        .into_iter()
+        .fold(Project::ready(), |project, id| project.feature(id, &format!("no-such-tool {id}")))
+        .model((0..9).map(|_| fails()));
+
+    let run = project.run(["run"]);
+
+    run.exits(4).tells("4 sessions in a row failed in the same way, on a, b, and proved nothing").tells("no-such-tool");
+    assert_eq!(project.events(4).last().unwrap()["type"], "session_ended");
+    assert!(!project.state().join("sessions/0005").exists());
+}
+
+#[test]
 fn a_budget_in_tokens_ends_the_run_with_the_features_open() {
     let long = session([reply([bash("true")]), reply([bash("true")]), reply([hand_over()])]);
     let project = Project::ready().feature("a", "test -f a").model([long]);

@@ -34,6 +34,40 @@ fn a_dirty_tree_is_refused_and_untracked_files_are_not() {
 }
 
 #[test]
+fn a_dirty_tree_is_committed_first_when_the_person_asks_for_it() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+    project.write("notes.txt", "mine\n");
+    project.write("README", "changed\n");
+    project.write("staged", "new\n");
+    project.git(["add", "staged"]);
+
+    project.run(["run", "--include-dirty"]).exits(0);
+
+    assert_eq!(project.git(["log", "--format=%s"]), "wip(session 1)\nwip(before session 1)\nfirst");
+    assert_eq!(project.git(["show", "--name-only", "--format=%an", "HEAD~1"]), "Ada\n\nREADME\nstaged");
+    assert_eq!(project.git(["status", "--porcelain"]), "?? notes.txt");
+    // With nothing to commit it changes nothing.
+    project.run(["run", "--include-dirty"]).exits(0);
+    assert_eq!(project.git(["log", "--format=%s"]).lines().count(), 3);
+}
+
+#[test]
+fn a_merge_with_conflicts_is_not_committed_for_anybody() {
+    let project = Project::ready().feature("a", "test -f a").model([]);
+    project.git(["checkout", "-q", "-b", "other"]);
+    project.write("README", "theirs\n");
+    project.git(["commit", "-qam", "theirs"]);
+    project.git(["checkout", "-q", "main"]);
+    project.write("README", "ours\n");
+    project.git(["commit", "-qam", "ours"]);
+    project.git(["-c", "alias.try=!git merge -q other || true", "try"]);
+
+    project.run(["run", "--include-dirty"]).exits(2).tells("a merge is not finished").tells("`README`");
+
+    assert_eq!(project.git(["log", "-1", "--format=%s"]), "ours");
+}
+
+#[test]
 fn an_untracked_file_that_the_session_changed_is_part_of_its_work() {
     let edits = session([reply([bash("echo more >> draft.sh; touch a")]), reply([hand_over()])]);
     let project = Project::ready().feature("a", "test -f a").model([edits]);

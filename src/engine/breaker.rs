@@ -1,0 +1,153 @@
+//! When a run stops because nothing moves, though there are features it could turn to.
+//!
+//! One feature that is hard never stops it: that feature is blocked, and the others go on.
+
+use std::collections::BTreeSet;
+
+/// What a session came to, as far as it decides whether the run goes on.
+#[derive(Clone, Debug, Default)]
+pub struct Session {
+    /// None for an initializer.
+    pub feature: Option<String>,
+    /// It proved its feature, or an initializer added some.
+    pub progress: bool,
+    pub tree_changed: bool,
+    /// How its check failed, if it was run and failed with a reason.
+    pub failure: Option<Failed>,
+}
+
+/// A failure that can be told from others.
+#[derive(Clone, Debug, Default)]
+pub struct Failed {
+    /// The same for equal failures.
+    pub digest: String,
+    /// The check did not come to look at the feature.
+    pub could_not_run: bool,
+    /// Its last line, for people.
+    pub said: String,
+}
+
+/// Counts sessions that came to nothing.
+#[derive(Debug, Default)]
+pub struct Breaker {
+    /// That neither made progress nor changed the tree.
+    idle: Streak,
+    /// Whose checks failed the same way, without progress in between.
+    equal: Streak,
+    last: Failed,
+}
+
+/// Sessions in a row.
+#[derive(Debug, Default)]
+struct Streak {
+    sessions: u32,
+    features: BTreeSet<Option<String>>,
+}
+
+impl Streak {
+    fn add(&mut self, feature: Option<String>) {
+        self.sessions += 1;
+        self.features.insert(feature);
+    }
+}
+
+impl Breaker {
+    /// Counts a session.
+    pub fn note(&mut self, session: Session) {
+        if session.progress || session.tree_changed {
+            self.idle = Streak::default();
+        }
+        if !session.progress && !session.tree_changed {
+            self.idle.add(session.feature.clone());
+        }
+        if session.progress || session.failure.as_ref().is_some_and(|failed| failed.digest != self.last.digest) {
+            self.equal = Streak::default();
+        }
+        if let Some(failed) = session.failure.filter(|_| !session.progress) {
+            self.last = failed;
+            self.equal.add(session.feature);
+        }
+    }
+
+    /// Begins anew: a feature was proven without a session.
+    pub fn proven(&mut self) {
+        (self.idle, self.equal) = (Streak::default(), Streak::default());
+    }
+
+    /// Says why the run stops, if it does; `others` tells that a feature other than the last one can be worked on.
+    pub fn tripped(&self, limit: u32, others: bool) -> Option<String> {
+        let Streak { sessions, features } = &self.idle;
+        if *sessions >= limit && (features.len() > 1 || !others) {
+            return Some(format!("{sessions} sessions in a row proved nothing and changed nothing"));
+        }
+        let Streak { sessions, features } = &self.equal;
+        // A check that could not run is a fault around it sooner than two features that are hard in the same way.
+        let enough = if self.last.could_not_run { 2 } else { (limit as usize).max(2) };
+        if *sessions >= limit && features.len() >= enough {
+            let of: Vec<&str> = features.iter().flatten().map(String::as_str).collect();
+            let said = if self.last.said.is_empty() { String::new() } else { format!(": {}", self.last.said) };
+            return Some(format!(
+                "{sessions} sessions in a row failed in the same way, on {}, and proved nothing{said}",
+                of.join(", ")
+            ));
+        }
+        None
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn failed(feature: &str, digest: &str, could_not_run: bool) -> Session {
+        let failure = Failed { digest: digest.to_owned(), could_not_run, said: "node: not found".to_owned() };
+        Session { feature: Some(feature.to_owned()), tree_changed: true, failure: Some(failure), ..Session::default() }
+    }
+
+    fn idle(feature: &str) -> Session {
+        Session { feature: Some(feature.to_owned()), ..Session::default() }
+    }
+
+    fn after(sessions: impl IntoIterator<Item = Session>, others: bool) -> Option<String> {
+        let mut breaker = Breaker::default();
+        sessions.into_iter().for_each(|session| breaker.note(session));
+        breaker.tripped(3, others)
+    }
+
+    #[test]
+    fn a_feature_that_is_hard_stops_nothing_while_others_can_be_worked_on() {
+        assert_eq!(after(["a", "a", "a", "a"].map(idle), true), None);
+        assert_eq!(after(["a", "a", "a"].map(|id| failed(id, "x", true)), true), None);
+        assert_eq!(after(["a", "a", "a", "b", "b"].map(|id| failed(id, "x", false)), true), None);
+        let reason = "3 sessions in a row proved nothing and changed nothing";
+        assert_eq!(after(["a", "a", "a"].map(idle), false).unwrap(), reason);
+    }
+
+    #[test]
+    fn sessions_that_change_nothing_on_several_features_stop_the_run() {
+        assert_eq!(after(["a", "a"].map(idle), false), None);
+        assert!(after(["a", "a", "b"].map(idle), true).is_some());
+        let works = Session { tree_changed: true, ..idle("b") };
+        assert_eq!(after([idle("a"), idle("a"), works, idle("b")], true), None);
+    }
+
+    #[test]
+    fn a_fault_around_the_checks_stops_the_run() {
+        let expected = "4 sessions in a row failed in the same way, on a, b, and proved nothing: node: not found";
+        assert_eq!(after(["a", "a", "a", "b"].map(|id| failed(id, "x", true)), true).unwrap(), expected);
+        assert!(after(["a", "b", "c"].map(|id| failed(id, "x", false)), true).is_some());
+    }
+
+    #[test]
+    fn another_failure_or_a_proof_begins_anew() {
+        let one = |id| failed(id, "x", true);
+        assert_eq!(after([one("a"), one("b"), failed("c", "y", true)], true), None);
+        let proof = Session { progress: true, ..one("c") };
+        assert_eq!(after([one("a"), one("b"), proof, one("d")], true), None);
+        assert!(after([one("a"), one("b"), one("d")], true).is_some(), "its twin without the proof");
+        let mut breaker = Breaker::default();
+        [one("a"), one("b"), one("c")].into_iter().for_each(|session| breaker.note(session));
+        breaker.proven();
+        assert_eq!(breaker.tripped(3, true), None);
+    }
+}
