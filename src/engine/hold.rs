@@ -15,6 +15,7 @@ use crate::engine::facts::Fact;
 use crate::engine::feature;
 use crate::engine::hook;
 use crate::engine::hook::Report;
+use crate::engine::install;
 use crate::engine::opening;
 use crate::engine::recover;
 use crate::engine::session;
@@ -32,6 +33,7 @@ use crate::sandbox::Git;
 use crate::sandbox::Sandbox;
 use crate::tools;
 use crate::tools::Kind;
+use crate::tools::Phase;
 use crate::tools::Toolbox;
 use crate::tools::Workplace;
 use crate::transcript::Transcript;
@@ -135,7 +137,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let commands = ws.settings.sandbox.commands();
     let sandbox = ws.sandbox(Git::Writable, commands, &[&session.artifacts], &[desk.path()])?;
     let script = ws.init_script()?;
-    let init_result = script.as_deref().map(|script| start(ws, &sandbox, script));
+    let init_result = script.as_deref().map(|script| start(ws, &sandbox, script)).transpose()?;
     let opening = open(ws, session, init_result)?;
     let settings = driver::Settings {
         model: ws.settings.model.clone(),
@@ -164,7 +166,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         settings: &ws.settings.gate,
         interrupt: ws.interrupt,
         files,
-        init_script: place.init_script.as_deref().map(tools::init_command),
+        init_script: place.init_script.as_deref().map(|script| tools::init_command(script, Phase::Start)),
         artifacts: session.artifacts.clone(),
         left_out: Vec::new(),
         session: Some(session.number),
@@ -188,14 +190,17 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
 }
 
 /// Runs the init script before the first turn and says how it went; its servers live as long as the session.
-fn start(ws: &Workspace, sandbox: &Sandbox, script: &str) -> String {
+fn start(ws: &Workspace, sandbox: &Sandbox, script: &str) -> Result<String> {
+    let installing = install::install(ws, script)?;
     let limit = ws.settings.tool_limits.usual;
-    let finished = tools::run_init(sandbox, ws.project.root(), script, &ws.inner_environment(), limit);
+    let environment = ws.inner_environment();
+    let finished = tools::run_init(sandbox, ws.project.root(), script, Phase::Start, &environment, limit);
     let told = tools::init_told(script, &finished);
-    if finished.exit != Exit::Code(0) {
-        ws.warn(told.lines().next().unwrap_or_default());
+    let failed = (finished.exit != Exit::Code(0)).then_some(&told);
+    for failed in installing.iter().chain(failed) {
+        ws.warn(failed.lines().next().unwrap_or_default());
     }
-    told
+    Ok(installing.into_iter().chain([told]).collect::<Vec<_>>().join("\n"))
 }
 
 /// Renders what the model reads first.

@@ -15,6 +15,7 @@ pub mod feature;
 pub mod hold;
 pub mod hook;
 pub mod init;
+pub mod install;
 pub mod inventory;
 pub mod lock;
 pub mod opening;

@@ -27,14 +27,17 @@ use crate::memory::Store;
 use crate::process::Interrupt;
 use crate::process::Survivor;
 use crate::project::Head;
+use crate::project::Identity;
 use crate::project::Project;
 use crate::prompts;
 use crate::sandbox;
 use crate::sandbox::Git;
+use crate::sandbox::Level;
 use crate::sandbox::Network;
 use crate::sandbox::Room;
 use crate::sandbox::Sandbox;
 use crate::tools;
+use crate::tools::Phase;
 use crate::transcript;
 use anyhow::Context;
 use anyhow::Result;
@@ -88,7 +91,7 @@ impl<'a> Workspace<'a> {
         sink: &'a dyn Sink,
         interrupt: &'a Interrupt,
     ) -> Result<Self> {
-        let project = Project::discover(dir, settings.outer.clone())?;
+        let mut project = Project::discover(dir, settings.outer.clone())?;
         let place = Place::in_project(project.root(), project.common_dir());
         if !Store::exists(&place) {
             require_no_sessions(&place)?;
@@ -100,6 +103,9 @@ impl<'a> Workspace<'a> {
             Access::Look => None,
             Access::Change | Access::Work => Some(RunLock::take(&place.state.join("run.lock"))?),
         };
+        if access == Access::Work && settings.sandbox.level == Level::Bubblewrap {
+            project.hold_git(&settings.sandbox)?;
+        }
         let mut memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
         if access != Access::Look {
             memory.watch()?;
@@ -162,6 +168,17 @@ impl<'a> Workspace<'a> {
     pub fn inner_environment(&self) -> BTreeMap<String, String> {
         let mut environment = self.settings.inner.clone();
         sandbox::mark(&mut environment, self.project.common_dir());
+        if self.settings.sandbox.level == Level::Bubblewrap {
+            // The user's own git settings are not there.
+            let Identity { name, mail } = self.project.identity();
+            let root = self.project.root().to_string_lossy().into_owned();
+            let settings = [("user.name", name), ("user.email", mail), ("safe.directory", root)];
+            environment.insert("GIT_CONFIG_COUNT".to_owned(), settings.len().to_string());
+            for (number, (key, value)) in settings.into_iter().enumerate() {
+                environment.insert(format!("GIT_CONFIG_KEY_{number}"), key.to_owned());
+                environment.insert(format!("GIT_CONFIG_VALUE_{number}"), value);
+            }
+        }
         environment
     }
 
@@ -258,7 +275,7 @@ impl<'a> Workspace<'a> {
             settings: &self.settings.gate,
             interrupt: self.interrupt,
             files: self.check_files()?,
-            init_script: self.init_script()?.as_deref().map(tools::init_command),
+            init_script: self.init_script()?.as_deref().map(|script| tools::init_command(script, Phase::Start)),
             artifacts: at.outputs.clone(),
             left_out: at.left_out.clone(),
             session: at.session,

@@ -46,7 +46,7 @@ impl Project {
         let mut command = process::Command::new("git", &[], &self.root, self.environment.clone());
         command.args = fixed.iter().chain(&quiet).chain(args).map(Into::into).collect();
         command.env.insert("GIT_TERMINAL_PROMPT".into(), "0".into());
-        committed::pin_down(&mut command.env, self.repository.path(), &self.root);
+        committed::pin_down(&mut command.env, self.repository.path(), &self.common_dir, &self.root);
         command.stdin = stdin;
         command.limit = LIMIT;
         command.keep = LISTING;
@@ -56,7 +56,10 @@ impl Project {
 
     fn finish(&self, args: &[&str], command: &process::Command) -> Result<Vec<u8>> {
         // A person's interrupt ends the session, not the commit that saves its work.
-        let finished = process::run(command, &Interrupt::new());
+        let finished = match &self.held {
+            Some(held) => held.sandbox.run(command),
+            None => process::run(command, &Interrupt::new()),
+        };
         let name = args.first().copied().unwrap_or_default();
         match finished.exit {
             Exit::Code(0) if finished.output.size as usize <= LISTING => Ok(finished.output.head),

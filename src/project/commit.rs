@@ -1,6 +1,7 @@
 //! The commits longhaul makes in the user's repository.
 
 use super::Changes;
+use super::Identity;
 use super::Marks;
 use super::Project;
 use anyhow::Context;
@@ -9,8 +10,6 @@ use std::path::Path;
 
 /// Files above this size stay out of longhaul's commits.
 const LARGE: u64 = 10 << 20;
-const OWN_NAME: &str = "longhaul";
-const OWN_MAIL: &str = "longhaul@localhost.invalid";
 
 /// What a leftover commit took and what it left where it lies.
 #[derive(Clone, Debug, Default)]
@@ -107,18 +106,12 @@ impl Project {
 
     /// Runs a committing command with the user's identity, or with longhaul's when there is none.
     fn commit(&self, args: &[&str]) -> Result<String> {
-        if self.has_identity() {
+        if self.users_identity().is_some() {
             return self.git_changing_line(args);
         }
-        let name = format!("user.name={OWN_NAME}");
-        let mail = format!("user.email={OWN_MAIL}");
+        let Identity { name, mail } = self.identity();
+        let (name, mail) = (format!("user.name={name}"), format!("user.email={mail}"));
         self.git_changing_line(&[&["-c", &name, "-c", &mail], args].concat())
-    }
-
-    fn has_identity(&self) -> bool {
-        let given = |variable: &str| self.environment.get(variable).is_some_and(|value| !value.is_empty());
-        let set = |key: &str| self.git_line(&["config", "--get", key]).is_ok_and(|value| !value.is_empty());
-        (given("GIT_AUTHOR_NAME") && given("GIT_AUTHOR_EMAIL")) || (set("user.name") && set("user.email"))
     }
 
     /// Tells whether a path leads through a link, or to a pipe, socket or device.

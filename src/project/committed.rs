@@ -2,8 +2,8 @@
 
 use super::Project;
 use super::changes::parse;
-use anyhow::Context;
 use anyhow::Result;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -16,7 +16,7 @@ impl Project {
     pub fn uncommitted(&self) -> Result<Vec<String>> {
         let mut differing: BTreeSet<String> = self.changes()?.tracked.into_iter().collect();
         let Some(head) = self.head()? else { return Ok(differing.into_iter().collect()) };
-        let folder = tempfile::tempdir().context("could not make a folder for an index")?;
+        let folder = self.temporary()?;
         let index = folder.path().join("index");
         self.git_with(&index, &["read-tree", &head.commit], None)?;
         let status =
@@ -53,13 +53,13 @@ impl Project {
 }
 
 /// Adds to an environment what makes git look at this repository and this working tree, whatever their settings say.
-pub(super) fn pin_down(env: &mut std::collections::BTreeMap<String, String>, git_dir: &Path, root: &Path) {
+pub(super) fn pin_down(env: &mut BTreeMap<String, String>, git_dir: &Path, common_dir: &Path, root: &Path) {
     // As a hook of git's would hand them down.
-    for name in ["GIT_INDEX_FILE", "GIT_PREFIX", "GIT_COMMON_DIR", "GIT_OBJECT_DIRECTORY"] {
+    for name in ["GIT_INDEX_FILE", "GIT_PREFIX", "GIT_OBJECT_DIRECTORY"] {
         env.remove(name);
     }
-    env.insert("GIT_DIR".into(), git_dir.to_string_lossy().into_owned());
-    env.insert("GIT_WORK_TREE".into(), root.to_string_lossy().into_owned());
+    let places = [("GIT_DIR", git_dir), ("GIT_COMMON_DIR", common_dir), ("GIT_WORK_TREE", root)];
+    env.extend(places.map(|(name, place)| (name.to_owned(), place.to_string_lossy().into_owned())));
     // Replacements are seen by this repository's `git` alone: a clone would get the commit as it is.
     env.insert("GIT_NO_REPLACE_OBJECTS".into(), "1".into());
 }

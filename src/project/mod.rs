@@ -8,23 +8,38 @@ mod command;
 mod commit;
 mod committed;
 mod history;
+mod identity;
 mod lock_files;
 mod nested;
 
 use crate::failure::Failure;
+use crate::process::Interrupt;
+use crate::sandbox;
+use crate::sandbox::Git;
+use crate::sandbox::Network;
+use crate::sandbox::Room;
+use crate::sandbox::Sandbox;
 use anyhow::Context;
 use anyhow::Result;
 use git2::Repository;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
+use tempfile::TempDir;
 
 pub use changes::Changes;
 pub use changes::Marks;
 pub use changes::listed;
 pub use commit::Leftover;
+pub use identity::Identity;
 pub use lock_files::LockFile;
 pub use lock_files::lock_files;
+
+/// The user's settings of git, below the home.
+const GIT_SETTINGS: [&str; 2] = [".gitconfig", ".config/git"];
+
+/// How the variables begin that a held `git` is given.
+const GIT_VARIABLES: [&str; 6] = ["GIT_", "HOME", "LANG", "LC_", "PATH", "XDG_CONFIG_HOME"];
 
 /// The commit that HEAD names.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -41,6 +56,14 @@ pub struct Project {
     common_dir: PathBuf,
     environment: BTreeMap<String, String>,
     repository: Repository,
+    held: Option<Held>,
+}
+
+/// Where `git` runs when it is held: a nested repository's own settings can make it run anything.
+struct Held {
+    sandbox: Sandbox,
+    /// The one folder for temporary files that is seen there.
+    scratch: TempDir,
 }
 
 impl Project {
@@ -66,7 +89,41 @@ impl Project {
                 .hint("run longhaul in a clone that has a working tree")
         })?;
         let common_dir = repository.commondir().components().collect();
-        Ok(Self { root, common_dir, environment, repository })
+        Ok(Self { root, common_dir, environment, repository, held: None })
+    }
+
+    /// Runs every later `git` in a sandbox of its own, with the user's settings of git but nothing else of the home.
+    pub fn hold_git(&mut self, settings: &sandbox::Settings) -> Result<()> {
+        let scratch = tempfile::tempdir().context("could not make a temporary folder for git")?;
+        let home = settings.home.iter().flat_map(|home| GIT_SETTINGS.map(|name| home.join(name)));
+        let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| self.environment.get(name));
+        let config = self.environment.get("XDG_CONFIG_HOME").map(|config| Path::new(config).join("git"));
+        let shown =
+            home.chain(config).chain(named.into_iter().flatten().map(PathBuf::from)).filter(|file| file.exists());
+        let room = Room {
+            root: self.root.clone(),
+            folder: self.root.clone(),
+            common_dir: self.common_dir.clone(),
+            git: Git::Writable,
+            shown: shown.collect(),
+            writable: vec![scratch.path().to_owned()],
+            network: Network::Off,
+        };
+        // A person's interrupt ends the session, not the commit that saves its work.
+        let sandbox = Sandbox::open(settings, room, &Interrupt::new())?;
+        self.held = Some(Held { sandbox, scratch });
+        // Whatever runs in there has no use for the rest.
+        self.environment.retain(|name, _| GIT_VARIABLES.iter().any(|known| name.starts_with(known)));
+        Ok(())
+    }
+
+    /// Makes a folder for temporary files of `git`.
+    pub(crate) fn temporary(&self) -> Result<TempDir> {
+        let made = match &self.held {
+            Some(held) => tempfile::tempdir_in(held.scratch.path()),
+            None => tempfile::tempdir(),
+        };
+        made.context("could not make a temporary folder for git")
     }
 
     /// Returns the top folder of the working tree.

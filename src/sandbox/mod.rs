@@ -176,11 +176,11 @@ impl Sandbox {
         }
     }
 
-    /// Tells whether a server in it is reached by what runs outside of it.
-    pub fn is_reached_from_outside(&self) -> bool {
+    /// Returns the network that its commands have; with it on, a server in there is reached from outside too.
+    pub fn network(&self) -> Network {
         match self {
-            Self::Bubblewrap(bubblewrap) => bubblewrap.network() == Network::On,
-            Self::Plain(_) => true,
+            Self::Bubblewrap(bubblewrap) => bubblewrap.network(),
+            Self::Plain(_) => Network::On,
         }
     }
 

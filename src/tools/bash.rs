@@ -16,7 +16,9 @@ use crate::process::Exit;
 use crate::process::Finished;
 use crate::process::Leftovers;
 use crate::process::Survivor;
+use crate::sandbox::Network;
 use crate::sandbox::Sandbox;
+use crate::sandbox::network_wanted;
 use crate::tools::clip;
 use crate::tools::input::Input;
 use crate::tools::input::ToolError;
@@ -105,7 +107,7 @@ impl<'a> Shell<'a> {
 
     /// Tells whether what runs in the background is reached by a check, too.
     pub(super) fn is_reached_from_outside(&self) -> bool {
-        self.sandbox.is_reached_from_outside()
+        self.sandbox.network() == Network::On
     }
 
     fn restart(&mut self) -> ToolResult {
@@ -140,6 +142,7 @@ impl<'a> Shell<'a> {
         self.leave_a_folder_that_is_gone(&mut notes);
         let finished = self.sandbox.run(&self.command(text, limit));
         notes.push(exit_told(&finished.exit, limit));
+        notes.extend(network_hint(self.sandbox, &finished));
         self.follow(&mut notes);
         self.leave_a_folder_that_is_gone(&mut notes);
         let output = self.output(&finished, &mut notes)?;
@@ -199,6 +202,22 @@ impl<'a> Shell<'a> {
         ));
         Ok(clipped)
     }
+}
+
+/// Says that a failed command seems to want the network, which it cannot have here.
+fn network_hint(sandbox: &Sandbox, finished: &Finished) -> Option<String> {
+    let failed = finished.exit != Exit::Code(0);
+    let wanted = failed && sandbox.network() == Network::Off && network_wanted(&finished.output.text());
+    wanted.then(|| {
+        "commands have no network here: `sandbox.network` is for the user to set; what the project needs is installed \
+         by its init script when `LONGHAUL_PHASE` is `install`"
+            .to_owned()
+    })
+}
+
+/// Says the same below another text, or nothing.
+pub(super) fn network_told(sandbox: &Sandbox, finished: &Finished) -> String {
+    network_hint(sandbox, finished).map_or_else(String::new, |hint| format!("\n[{hint}]"))
 }
 
 /// Reads what a command told, which may have put anything in the file's place.

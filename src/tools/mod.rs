@@ -38,6 +38,7 @@ pub use hand_over::HandOver;
 pub use initializer::FEATURES_A_CALL;
 pub use initializer::InitText;
 pub use initializer::missing;
+pub use setup::Phase;
 pub use setup::init_command;
 pub use setup::init_told;
 pub use setup::run_init;

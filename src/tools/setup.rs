@@ -12,11 +12,21 @@ use crate::process::Exit;
 use crate::process::Finished;
 use crate::process::Leftovers;
 use crate::sandbox::Sandbox;
+use crate::tools::bash::network_told;
 use crate::tools::bash::quoted;
 use crate::tools::clip;
 use crate::tools::input::Input;
 use crate::tools::input::ToolError;
 use crate::tools::input::tell;
+
+/// What the init script is run for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Phase {
+    /// Once, to install what the project needs; the network is there.
+    Install,
+    /// Before each session, to start what it needs.
+    Start,
+}
 
 /// Characters of the script's output that are shown.
 const SHOWN: usize = 8_000;
@@ -32,17 +42,22 @@ pub(super) fn call(
 ) -> Result<ToolResult, ToolError> {
     Input::new(input, &[])?;
     let script = script.ok_or_else(|| tell("there is no init script: the project starts nothing"))?;
-    let finished = run_init(sandbox, root, script, environment, limit);
+    let finished = run_init(sandbox, root, script, Phase::Start, environment, limit);
     let text = init_told(script, &finished);
+    let text = format!("{text}{}", network_told(sandbox, &finished));
     let is_error = finished.exit != Exit::Code(0);
     Ok(if is_error { ToolResult::error(text) } else { ToolResult::text(text) })
 }
 
 /// Returns the text for `sh` that runs the init script `script`, a path inside the project: its own first line decides
 /// what runs it, unless it was not made executable.
-pub fn init_command(script: &str) -> String {
+pub fn init_command(script: &str, phase: Phase) -> String {
     let script = quoted(&format!("./{script}"));
-    format!("export LONGHAUL_PHASE=start; [ -x {script} ] && exec {script}; exec sh {script}")
+    let phase = match phase {
+        Phase::Install => "install",
+        Phase::Start => "start",
+    };
+    format!("export LONGHAUL_PHASE={phase}; [ -x {script} ] && exec {script}; exec sh {script}")
 }
 
 /// Runs the init script `script` of the project at `root`, within `limit`; what it starts stays alive in `sandbox`.
@@ -50,10 +65,11 @@ pub fn run_init(
     sandbox: &Sandbox,
     root: &Path,
     script: &str,
+    phase: Phase,
     environment: &BTreeMap<String, String>,
     limit: Duration,
 ) -> Finished {
-    let mut command = Command::shell(&init_command(script), root, environment.clone()).limit(limit);
+    let mut command = Command::shell(&init_command(script, phase), root, environment.clone()).limit(limit);
     command.leftovers = Leftovers::Keep;
     sandbox.run(&command)
 }

@@ -62,7 +62,7 @@ impl Session {
             settings: &gate,
             interrupt: &interrupt,
             files,
-            init_script: Some(longhaul::tools::init_command("init.sh")),
+            init_script: Some(longhaul::tools::init_command("init.sh", longhaul::tools::Phase::Start)),
             artifacts: self.project.home().join("artifacts"),
             left_out: Vec::new(),
             session: Some(3),

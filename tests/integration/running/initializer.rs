@@ -117,3 +117,25 @@ fn a_project_that_needs_no_init_script_gets_past_its_initializer() {
 
     assert!(project.memory_git(["show", "HEAD:init.md"]).contains("this project needs none"));
 }
+
+#[test]
+fn the_init_script_installs_once_and_starts_before_each_session() {
+    let script = "#!/bin/sh\necho \"$LONGHAUL_PHASE\" >> phases\n[ ! -f broken ]\n";
+    let project = Project::ready();
+    project.write("init.sh", script);
+    project.write(".gitignore", "phases\nbroken\n");
+    project.write("Cargo.lock", "");
+    project.write("broken", "");
+    project.git(["add", "init.sh", ".gitignore", "Cargo.lock"]);
+    project.git(["commit", "-qm", "script"]);
+    project.run(["memory", "delete", "init.md"]).exits(0);
+    project.run(["memory", "create", "init.md", "- script: `init.sh`"]).exits(0);
+    let project = project.feature("a", "test -f a").feature("b", "test -f b").model([
+        session([reply([bash("rm broken")]), reply([hand_over()])]),
+        makes("a"),
+        makes("b"),
+    ]);
+    project.run(["run"]).exits(0).tells("installing: the init script `init.sh` failed with exit code 1");
+    // The first time it failed; the second time it did not, and the third time it was not needed.
+    assert_eq!(project.read("phases"), "install\nstart\ninstall\nstart\nstart\n");
+}

@@ -187,3 +187,25 @@ fn a_session_that_leaves_its_branch_is_told_and_its_commits_are_kept() {
     let stray = project.git(["rev-parse", "HEAD"]);
     assert!(project.git(["for-each-ref", "refs/longhaul/base", "--format=%(objectname)"]).contains(&stray));
 }
+
+/// Plays an agent whose repository inside the project has settings that run a program whenever git looks at it; tells
+/// whether that program reached a folder outside of the project.
+fn settings_of_a_nested_repository_reach_out(project: Project) -> bool {
+    let mark = project.home().join("reached");
+    let plant = format!(
+        "git init -q sub && echo one > sub/file && git -C sub add file && git -C sub commit -qm x && \
+         git add sub 2>/dev/null; echo '* filter=reach' > sub/.gitattributes; \
+         git -C sub config filter.reach.clean 'touch \"{}\"; cat'; echo two > sub/file; touch a",
+        mark.display()
+    );
+    let project = project.feature("a", "test -f a").model([session([reply([bash(&plant)]), reply([hand_over()])])]);
+    project.run(["run", "--sessions", "1"]);
+    assert!(project.root().join("sub/file").exists(), "the agent did its part");
+    mark.exists()
+}
+
+#[test]
+fn settings_of_a_nested_repository_run_nothing_outside_of_the_sandbox() {
+    assert!(!settings_of_a_nested_repository_reach_out(Project::ready().sandboxed()));
+    assert!(settings_of_a_nested_repository_reach_out(Project::ready()), "in plain mode they do, as the README says");
+}
