@@ -85,6 +85,8 @@ pub struct Command {
     pub keep: usize,
     pub leftovers: Leftovers,
     pub errors: Errors,
+    /// A text that is looked for in the whole output, also in what is not kept.
+    pub needle: Option<String>,
 }
 
 impl Command {
@@ -101,6 +103,7 @@ impl Command {
             keep: 64 * 1024,
             leftovers: Leftovers::End,
             errors: Errors::Joined,
+            needle: None,
         }
     }
 
@@ -162,7 +165,7 @@ pub struct Finished {
 pub fn run(command: &Command, interrupt: &Interrupt) -> Finished {
     let start = Instant::now();
     let (sender, happenings) = std::sync::mpsc::channel();
-    let (capture, errors) = (Capture::new(command.keep), Capture::new(command.keep));
+    let (capture, errors) = (Capture::seeking(command.needle.as_deref(), command.keep), Capture::new(command.keep));
     let done = |exit, group| {
         let (output, errors) = (capture.take(), errors.take());
         Finished { exit, duration: start.elapsed(), output, errors, group }
