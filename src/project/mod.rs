@@ -4,6 +4,7 @@
 //! sparse checkouts and the user's ignore rules are only right there. Hooks and file-system monitors stay off.
 
 mod changes;
+mod checkout;
 mod command;
 mod commit;
 mod committed;
@@ -21,6 +22,10 @@ use std::path::PathBuf;
 pub use changes::Changes;
 pub use changes::Marks;
 pub use changes::listed;
+pub use checkout::Entry;
+pub use checkout::EntryKind;
+pub use checkout::file_id;
+pub use command::Elsewhere;
 pub use commit::Leftover;
 
 /// The commit that HEAD names.

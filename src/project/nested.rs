@@ -3,6 +3,7 @@
 use super::Project;
 use anyhow::Result;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 impl Project {
     /// Lists the folders that hold a git repository of their own and are no submodules. Of their files the project's
@@ -18,17 +19,23 @@ impl Project {
         // What was not fetched cannot help a check to pass.
         let mut paths = paths.filter(|path| self.root.join(path).join(".git").exists()).peekable();
         if paths.peek().is_some() {
-            let submodules = self.submodules();
+            let submodules = self.submodules(&self.root)?;
             nested.extend(paths.filter(|path| !submodules.contains(path)));
         }
         Ok(nested.into_iter().collect())
     }
 
-    /// Returns the paths in `.gitmodules`; none when there is no such file.
-    fn submodules(&self) -> BTreeSet<String> {
-        let listed = ["config", "--file", ".gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$"];
+    /// Returns the paths in the `.gitmodules` of a folder; none when there is no such file.
+    pub(super) fn submodules(&self, folder: &Path) -> Result<BTreeSet<String>> {
+        let file = folder.join(".gitmodules");
+        if !file.is_file() {
+            return Ok(BTreeSet::new());
+        }
+        let file = file.to_string_lossy();
+        let listed = ["config", "--file", &file, "-z", "--get-regexp", r"^submodule\..*\.path$"];
+        // It fails when nothing matches.
         let listing = self.git(&listed, None).unwrap_or_default();
         let values = listing.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-        values.filter_map(|entry| Some(entry.split_once('\n')?.1.to_owned())).collect()
+        Ok(values.filter_map(|entry| Some(entry.split_once('\n')?.1.to_owned())).collect())
     }
 }
