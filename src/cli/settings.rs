@@ -1,6 +1,7 @@
 //! Turns what was configured into what the engine needs.
 
 use super::Context;
+use crate::config::Checkout;
 use crate::config::Config;
 use crate::config::Review;
 use crate::engine::budget::Limits;
@@ -47,6 +48,12 @@ pub(super) fn settle(config: &Config, context: &Context) -> Settings {
             environment: inner.clone(),
             scratch: variables.get("TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from),
             tool_home: variables.get("HOME").map(PathBuf::from),
+            checkout: match config.gate.checkout {
+                Checkout::Auto => gate::Checkout::Auto,
+                Checkout::Clean => gate::Checkout::Clean,
+                Checkout::InPlace => gate::Checkout::InPlace,
+            },
+            prepare: config.gate.prepare.clone(),
         },
         tool_limits: tools::Limits::default(),
         caps: Caps {

@@ -82,8 +82,19 @@ pub struct Run {
 /// How checks are run.
 #[derive(Clone, Debug)]
 pub struct Gate {
+    pub checkout: Checkout,
+    /// Text for `sh`; empty: none.
+    pub prepare: String,
     pub review: Review,
     pub timeout: Duration,
+}
+
+/// Where checks run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Checkout {
+    Auto,
+    Clean,
+    InPlace,
 }
 
 /// Whether a person looks at the checks before work begins.
@@ -201,11 +212,12 @@ fn read_budget(layers: &Layers) -> Result<Budget> {
 }
 
 fn read_gate(layers: &Layers) -> Result<Gate> {
-    layers.get("gate.checkout")?.choice(&[("auto", ()), ("clean", ()), ("in-place", ())])?;
-    layers.get("gate.prepare")?.text()?;
     layers.get("gate.strict")?.boolean()?;
     layers.get("run.branch")?.text()?;
+    let places = [("auto", Checkout::Auto), ("clean", Checkout::Clean), ("in-place", Checkout::InPlace)];
     Ok(Gate {
+        checkout: layers.get("gate.checkout")?.choice(&places)?,
+        prepare: layers.get("gate.prepare")?.text()?,
         review: layers.get("gate.review")?.choice(&[("auto", Review::Auto), ("ask", Review::Ask)])?,
         timeout: layers.get("gate.timeout")?.duration()?,
     })

@@ -5,13 +5,11 @@ use crate::failure::Failure;
 use anyhow::Result;
 
 /// Settings, and the values this version can honour.
-const HONOURED: [(&str, &[&str]); 13] = [
+const HONOURED: [(&str, &[&str]); 11] = [
     ("agent.driver", &["api"]),
     ("agent.small_model", &[""]),
     ("provider.tools", &["typed"]),
     ("run.branch", &[""]),
-    ("gate.checkout", &["auto", "in-place"]),
-    ("gate.prepare", &[""]),
     ("gate.strict", &["false"]),
     ("sandbox.mode", &["auto", "off"]),
     ("sandbox.network", &["setup"]),

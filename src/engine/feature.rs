@@ -77,7 +77,7 @@ pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[S
                 changes.push(Change::put(path, file.bytes.clone()));
             }
         }
-        checklist.pin(id, &closure.into_iter().map(|file| (file.path, file.id)).collect())?;
+        checklist.pin(id, &closure.into_iter().map(|file| (file.path.clone(), file.pin())).collect())?;
     }
     Ok(changes)
 }

@@ -158,6 +158,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         init_script: place.init_script.as_deref().map(tools::init_command),
         artifacts: session.artifacts.clone(),
         left_out: Vec::new(),
+        before: session.untracked.clone(),
         session: Some(session.number),
         clock: ws.clock,
     };

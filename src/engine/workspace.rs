@@ -24,6 +24,7 @@ use crate::memory::Policy;
 use crate::memory::Store;
 use crate::process::Interrupt;
 use crate::project::Head;
+use crate::project::Marks;
 use crate::project::Project;
 use crate::prompts;
 use crate::sandbox;
@@ -228,6 +229,7 @@ impl<'a> Workspace<'a> {
             init_script: self.init_script()?.as_deref().map(tools::init_command),
             artifacts: at.outputs.clone(),
             left_out: at.left_out.clone(),
+            before: Marks::new(),
             session: at.session,
             clock: self.clock,
         })

@@ -42,8 +42,8 @@ pub struct Check {
     /// Text the output must hold; it can refuse a pass, never make one.
     pub expect: Option<String>,
     pub approved_by: String,
-    /// What the files it depends on were at approval; none: absent. Files of memory's `checks/` are named `checks/…`, a
-    /// project's own folder of that name `./checks/…`.
+    /// What the files it depends on were at approval, as [`crate::gate::Pinned::pin`] writes it; none: absent. Files of
+    /// memory's `checks/` are named `checks/…`, a project's own folder of that name `./checks/…`.
     pub pins: BTreeMap<String, Option<String>>,
 }
 
@@ -127,6 +127,17 @@ impl Check {
             self.pins,
         ]);
         format!("{:x}", Sha256::digest(deciding.to_string()))
+    }
+
+    /// Names what decides beside the product: files of memory, pinned files of the project, or the command alone.
+    pub fn form(&self) -> &'static str {
+        let of_memory = |path: &String| path.starts_with("checks/");
+        match () {
+            () if self.pins.is_empty() => "the command",
+            () if self.pins.keys().all(of_memory) => "files of memory",
+            () if self.pins.keys().any(of_memory) => "files of memory and of the project",
+            () => "files of the project",
+        }
     }
 
     fn validated(self) -> Result<Self, Problem> {

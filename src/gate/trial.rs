@@ -4,7 +4,8 @@ use crate::gate::Check;
 use crate::gate::CheckFiles;
 use crate::gate::Finding;
 use crate::gate::Settings;
-use crate::gate::check::Kind;
+use crate::gate::executed;
+use crate::gate::shell::Shell;
 use crate::gate::verdict::Trial;
 use crate::process::Command;
 use crate::process::Exit;
@@ -31,9 +32,26 @@ const READY_LIMIT: Duration = Duration::from_secs(5);
 /// Exit codes by which a shell says that it could not execute or find a command.
 const NOT_RUNNABLE: [i32; 2] = [126, 127];
 
+/// By which a shell says that a part of a pipeline wrote to one that had gone.
+const BROKEN_PIPE: i32 = 141;
+
+const READER_GONE: &str = "a command wrote to the next one in its pipeline after that had ended, as `grep -q` does at \
+    the first match; every part of a pipeline must pass: `grep … > /dev/null` reads to the end";
+
+/// Longest time that installing what a project needs may take.
+const PREPARE_LIMIT: Duration = Duration::from_secs(30 * 60);
+
+/// Whether a command installs what the project needs, or uses what is there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Phase {
+    Install,
+    Check,
+}
+
 /// What a run needs from the gate.
 pub(in crate::gate) struct Surroundings<'a> {
-    pub root: &'a Path,
+    /// The tree that is tested; a folder of the disk, which may be another than the project's.
+    pub folder: &'a Path,
     /// The project's git folder, by which what a kill leaves running is found again.
     pub owner: &'a Path,
     pub settings: &'a Settings,
@@ -42,37 +60,52 @@ pub(in crate::gate) struct Surroundings<'a> {
     pub init_script: Option<&'a str>,
 }
 
-/// Runs the check on the tree as it lies there. Nothing it started is alive afterwards, and nothing of its folders.
-pub(in crate::gate) fn run(check: &Check, around: &Surroundings) -> Result<Trial> {
-    if check.kind == Kind::Manual {
-        return Ok(Trial::refused(Finding::NotRunnable, "a manual check is for a person: use `longhaul accept`"));
-    }
+/// Runs the check, until it passed `runs` times. Nothing it started is alive afterwards, and nothing of its folders.
+pub(in crate::gate) fn run(check: &Check, runs: u32, around: &Surroundings) -> Result<Trial> {
     let start = Instant::now();
-    let folder = tempfile::Builder::new().prefix("longhaul-check-").tempdir_in(&around.settings.scratch);
-    let folder =
-        folder.with_context(|| format!("could not make a folder in `{}`", around.settings.scratch.display()))?;
-    let run = Run { check, around, sandbox: Plain::new(around.interrupt.clone()), folder };
-    run.lay_home()?;
-    let mut trial = match run.get_ready()? {
+    let limit = check.timeout.unwrap_or(around.settings.timeout);
+    let run = Run::open(around, limit, Phase::Check)?;
+    let mut trial = match run.get_ready(check)? {
         Some(refused) => refused,
-        None => run.repeat()?,
+        None => run.repeat(check, runs)?,
     };
-    run.sandbox.end();
-    sandbox::end_orphans(around.owner);
+    run.end();
     trial.duration = start.elapsed();
     Ok(trial)
 }
 
+/// Runs the text that installs what the project needs; returns a result only when that failed.
+pub(in crate::gate) fn prepare(text: &str, around: &Surroundings) -> Result<Option<Trial>> {
+    let run = Run::open(around, PREPARE_LIMIT, Phase::Install)?;
+    let (finished, _) = run.shell(text, ".", None, PREPARE_LIMIT, Leftovers::End)?;
+    run.end();
+    let duration = finished.duration;
+    let failed = finished.exit != Exit::Code(0);
+    Ok(failed.then(|| Trial { duration, ..not_ready(finished, "`gate.prepare` failed in a clean checkout") }))
+}
+
 struct Run<'a> {
-    check: &'a Check,
     around: &'a Surroundings<'a>,
+    limit: Duration,
+    phase: Phase,
     sandbox: Plain,
     folder: TempDir,
 }
 
-impl Run<'_> {
-    fn limit(&self) -> Duration {
-        self.check.timeout.unwrap_or(self.around.settings.timeout)
+impl<'a> Run<'a> {
+    /// Opens the sandbox in which everything of one run happens: the only place where the gate does so.
+    fn open(around: &'a Surroundings<'a>, limit: Duration, phase: Phase) -> Result<Self> {
+        let scratch = &around.settings.scratch;
+        let folder = tempfile::Builder::new().prefix("longhaul-check-").tempdir_in(scratch);
+        let folder = folder.with_context(|| format!("could not make a folder in `{}`", scratch.display()))?;
+        let run = Self { around, limit, phase, sandbox: Plain::new(around.interrupt.clone()), folder };
+        run.lay_home()?;
+        Ok(run)
+    }
+
+    fn end(&self) {
+        self.sandbox.end();
+        sandbox::end_orphans(self.around.owner);
     }
 
     fn lay_home(&self) -> Result<()> {
@@ -83,50 +116,51 @@ impl Run<'_> {
     }
 
     /// Runs the setup and waits until ready; returns a result only when that failed.
-    fn get_ready(&self) -> Result<Option<Trial>> {
-        let setup = match (self.check.setup.as_deref(), self.around.init_script) {
+    fn get_ready(&self, check: &Check) -> Result<Option<Trial>> {
+        let setup = match (check.setup.as_deref(), self.around.init_script) {
             (Some("init"), None) => {
                 let detail = "the check's setup is `init`, but no init script is known";
                 return Ok(Some(Trial::refused(Finding::NotReady, detail)));
             }
             (Some("init"), Some(script)) => Some((script, ".")),
-            (setup, _) => setup.map(|setup| (setup, self.check.cwd.as_str())),
+            (setup, _) => setup.map(|setup| (setup, check.cwd.as_str())),
         };
         if let Some((setup, folder)) = setup {
-            let (finished, _) = self.shell(setup, folder, self.limit(), Leftovers::Keep)?;
+            let (finished, _) = self.shell(setup, folder, None, self.limit, Leftovers::Keep)?;
             if finished.exit != Exit::Code(0) {
                 return Ok(Some(not_ready(finished, "the check's setup failed")));
             }
         }
-        self.check.ready.as_deref().map_or(Ok(None), |ready| self.wait_until(ready))
+        check.ready.as_deref().map_or(Ok(None), |ready| self.wait_until(ready, &check.cwd))
     }
 
-    fn wait_until(&self, ready: &str) -> Result<Option<Trial>> {
+    fn wait_until(&self, ready: &str, folder: &str) -> Result<Option<Trial>> {
         let start = Instant::now();
         loop {
-            let left = self.limit().saturating_sub(start.elapsed());
-            let (finished, _) = self.shell(ready, &self.check.cwd, left.min(READY_LIMIT), Leftovers::End)?;
+            let left = self.limit.saturating_sub(start.elapsed());
+            let (finished, _) = self.shell(ready, folder, None, left.min(READY_LIMIT), Leftovers::End)?;
             match finished.exit {
                 Exit::Code(0) => return Ok(None),
-                Exit::Code(_) | Exit::TimedOut if start.elapsed() < self.limit() => std::thread::sleep(READY_PAUSE),
+                Exit::Code(_) | Exit::TimedOut if start.elapsed() < self.limit => std::thread::sleep(READY_PAUSE),
                 _ => return Ok(Some(not_ready(finished, "what `ready` waits for did not come in time"))),
             }
         }
     }
 
     /// Runs the command as often as it must pass; the first run that does not pass decides.
-    fn repeat(&self) -> Result<Trial> {
-        let mut passes = 0;
+    fn repeat(&self, check: &Check, runs: u32) -> Result<Trial> {
+        let (mut passes, expect) = (0, check.expect.as_deref());
         loop {
-            let (finished, tampered) = self.shell(&self.check.run, &self.check.cwd, self.limit(), Leftovers::End)?;
-            let mut trial = judged(finished, self.check.expect.as_deref());
+            let (finished, tampered) = self.shell(&check.run, &check.cwd, expect, self.limit, Leftovers::End)?;
+            let mut trial = judged(finished, expect);
             if let (Finding::Passed, Some(name)) = (trial.finding, tampered) {
                 trial.finding = Finding::CheckChanged;
                 trial.detail = format!("`$LONGHAUL_CHECKS/{name}` was changed while the check ran");
             }
+            trial.flipped = passes > 0 && trial.finding != Finding::Passed && trial.finding.is_result();
             passes += u32::from(trial.finding == Finding::Passed);
             trial.runs = passes;
-            if passes == self.check.runs || trial.finding != Finding::Passed {
+            if passes >= runs || trial.finding != Finding::Passed {
                 return Ok(trial);
             }
         }
@@ -138,6 +172,7 @@ impl Run<'_> {
         &self,
         text: &str,
         folder: &str,
+        needle: Option<&str>,
         limit: Duration,
         leftovers: Leftovers,
     ) -> Result<(Finished, Option<String>)> {
@@ -151,14 +186,18 @@ impl Run<'_> {
         env.insert("TZ".to_owned(), "UTC".to_owned());
         env.insert("LONGHAUL_CHECKS".to_owned(), checks.to_string_lossy().into_owned());
         sandbox::mark(&mut env, self.around.owner);
-        // Of several lines each must pass, as in every other place where people write such texts.
-        let options = if text.trim().contains('\n') { "-ec" } else { "-c" };
+        if self.phase == Phase::Install {
+            env.insert("LONGHAUL_PHASE".to_owned(), "install".to_owned());
+        }
+        let shell = Shell::of(text, &env);
         let command = Command {
+            args: shell.args.iter().map(Into::into).collect(),
             limit,
             grace: self.around.settings.grace,
             keep: self.around.settings.keep,
             leftovers,
-            ..Command::new("sh", &[options, text], &self.around.root.join(folder), env)
+            needle: needle.map(str::to_owned),
+            ..Command::new(shell.program, &[], &self.around.folder.join(folder), env)
         };
         let finished = self.sandbox.run(&command);
         Ok((finished, self.around.files.first_changed(&checks)))
@@ -172,19 +211,18 @@ fn judged(finished: Finished, expect: Option<&str>) -> Trial {
         Exit::Code(code) if NOT_RUNNABLE.contains(code) => {
             (Finding::NotRunnable, format!("exit code {code}: a command was not found or cannot be executed"))
         }
+        Exit::Code(BROKEN_PIPE) => (Finding::Failed, format!("exit code {BROKEN_PIPE}: {READER_GONE}")),
         Exit::Code(_) => (Finding::Failed, String::new()),
         Exit::Signal(_) => (Finding::Signalled, String::new()),
         Exit::TimedOut => (Finding::TimedOut, String::new()),
         Exit::Interrupted => (Finding::Interrupted, String::new()),
         Exit::NotStarted(reason) => (Finding::NotRunnable, reason.clone()),
     };
-    if let (Finding::Passed, Some(expect)) = (finding, expect.filter(|expect| !finished.output.text().contains(expect)))
-    {
-        let kept = match finished.output.left_out() {
-            0 => "the output".to_owned(),
-            left_out => format!("head and tail of the output, without the {left_out} bytes between them,"),
-        };
-        (finding, detail) = (Finding::Failed, format!("exit code 0, but {kept} does not hold `{expect}`"));
+    if let (Finding::Passed, Some(expect)) = (finding, expect.filter(|_| !finished.output.found)) {
+        (finding, detail) = (Finding::Failed, format!("exit code 0, but the output does not hold `{expect}`"));
+    }
+    if let (Finding::Passed, Some(reason)) = (finding, executed::nothing(&finished.output.text())) {
+        (finding, detail) = (Finding::NothingExecuted, format!("exit code 0, but {reason}"));
     }
     ended(finished, finding, detail)
 }

@@ -56,6 +56,8 @@ impl Session {
             environment: environment.clone(),
             scratch: self.project.home(),
             tool_home: None,
+            checkout: longhaul::gate::Checkout::Auto,
+            prepare: String::new(),
         };
         let gate = Gate {
             project: &project,
@@ -65,6 +67,7 @@ impl Session {
             init_script: Some(longhaul::tools::init_command("init.sh")),
             artifacts: self.project.home().join("artifacts"),
             left_out: Vec::new(),
+            before: longhaul::project::Marks::new(),
             session: Some(3),
             clock: Clock::system(),
         };
