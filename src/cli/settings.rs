@@ -54,6 +54,8 @@ pub(super) fn settle(config: &Config, context: &Context) -> Settings {
                 Checkout::InPlace => gate::Checkout::InPlace,
             },
             prepare: config.gate.prepare.clone(),
+            strict: config.gate.strict,
+            soft_closure: config.gate.soft_closure.clone(),
         },
         tool_limits: tools::Limits::default(),
         caps: Caps {

@@ -86,6 +86,8 @@ pub struct Gate {
     /// Text for `sh`; empty: none.
     pub prepare: String,
     pub review: Review,
+    pub strict: bool,
+    pub soft_closure: Vec<String>,
     pub timeout: Duration,
 }
 
@@ -212,13 +214,14 @@ fn read_budget(layers: &Layers) -> Result<Budget> {
 }
 
 fn read_gate(layers: &Layers) -> Result<Gate> {
-    layers.get("gate.strict")?.boolean()?;
     layers.get("run.branch")?.text()?;
     let places = [("auto", Checkout::Auto), ("clean", Checkout::Clean), ("in-place", Checkout::InPlace)];
     Ok(Gate {
         checkout: layers.get("gate.checkout")?.choice(&places)?,
         prepare: layers.get("gate.prepare")?.text()?,
         review: layers.get("gate.review")?.choice(&[("auto", Review::Auto), ("ask", Review::Ask)])?,
+        strict: layers.get("gate.strict")?.boolean()?,
+        soft_closure: layers.get("gate.soft_closure")?.list()?,
         timeout: layers.get("gate.timeout")?.duration()?,
     })
 }

@@ -5,12 +5,11 @@ use crate::failure::Failure;
 use anyhow::Result;
 
 /// Settings, and the values this version can honour.
-const HONOURED: [(&str, &[&str]); 11] = [
+const HONOURED: [(&str, &[&str]); 10] = [
     ("agent.driver", &["api"]),
     ("agent.small_model", &[""]),
     ("provider.tools", &["typed"]),
     ("run.branch", &[""]),
-    ("gate.strict", &["false"]),
     ("sandbox.mode", &["auto", "off"]),
     ("sandbox.network", &["setup"]),
     ("sandbox.read", &["[]"]),

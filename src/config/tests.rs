@@ -201,7 +201,6 @@ fn what_is_not_there_yet_is_refused_not_ignored() {
         ("[agent]\ndriver = \"acp\"", "`agent.driver` is `acp`", "use `api`"),
         ("[agent]\nsmall_model = \"s\"", "`agent.small_model` is `s`", "leave it empty"),
         ("[provider]\ntools = \"custom\"", "`provider.tools` is `custom`", "use `typed`"),
-        ("[gate]\nstrict = true", "`gate.strict` is `true`", "use `false`"),
         ("[run]\nbranch = \"b\"", "`run.branch` is `b`", "leave it empty"),
         ("[memory]\nexpire_unused = \"90d\"", "`memory.expire_unused` is `90d`", "use `off` or `0`"),
         ("[memory]\nsecrets = \"allow\"", "`memory.secrets` is `allow`", "use `refuse`"),

@@ -99,7 +99,7 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
 /// Says where checks run, and why there.
 fn checkout(ws: &Workspace) -> Result<String> {
     let (place, why) = gate::place(&ws.project, ws.settings.gate.checkout, &ws.settings.gate.prepare)?;
-    Ok(format!("{place}: {why}"))
+    Ok(format!("{place} ({why})"))
 }
 
 fn line(feature: &Feature, state: State) -> Line {

@@ -14,6 +14,7 @@ use crate::gate::closure::closure;
 use crate::gate::difference::difference;
 use crate::gate::empty::empty;
 use crate::gate::shell::Shell;
+use crate::gate::soft;
 use crate::gate::stage::PinnedBytes;
 use crate::gate::trial;
 use crate::gate::trial::Surroundings;
@@ -54,7 +55,11 @@ impl Gate<'_> {
 
     /// Says how the files of the check's closure differ from its pins, if they do; `pinned` as for [`Gate::judge`].
     pub fn difference(&self, check: &Check, pinned: PinnedBytes) -> Result<Option<String>> {
-        Ok(difference(&check.pins, &self.closure(check)?, pinned))
+        let hard = difference(&check.pins, &self.closure(check)?, pinned);
+        let head = self.project.head()?.filter(|_| self.settings.strict);
+        let soft = head.map(|head| self.strict_refusal(check, &head.tree)).transpose()?.flatten();
+        let parts: Vec<String> = hard.into_iter().chain(soft.map(|trial| trial.detail)).collect();
+        Ok((!parts.is_empty()).then(|| parts.join("\n")))
     }
 
     /// Runs the check and decides. `pinned` returns the bytes of a pinned id: they are what runs.
@@ -71,6 +76,14 @@ impl Gate<'_> {
             Ok(head) => head,
             Err(reason) => return refused(Trial::refused(Finding::NotCommitted, reason)),
         };
+        let soft = soft::changed(check, &soft::soft(self.project, &head.tree, self.settings)?);
+        let refused = |trial| {
+            let of = self.circumstances(feature, check, Some(&head), None);
+            Ok(Verdict::new(trial, Circumstances { soft: soft.clone(), ..of }))
+        };
+        if let Some(trial) = self.strict_refusal(check, &head.tree)? {
+            return refused(trial);
+        }
         let tree = match self.stage(check, &head.tree, pinned)? {
             Ok(tree) => tree,
             Err(trial) => return refused(trial),
@@ -85,7 +98,7 @@ impl Gate<'_> {
             trial.add("no earlier tree is recorded on which this check did not pass");
         }
         let circumstances = self.circumstances(feature, check, Some(&head), Some(&tree));
-        Ok(Verdict::new(trial, Circumstances { red: red.cloned(), flipped, ..circumstances }))
+        Ok(Verdict::new(trial, Circumstances { red: red.cloned(), flipped, soft, ..circumstances }))
     }
 
     /// Runs the check the same way on what a commit of now would hold. Proves nothing.
@@ -93,7 +106,11 @@ impl Gate<'_> {
         if let Some(refused) = self.refusal(check, pinned)? {
             return Ok(refused);
         }
-        let tree = match self.stage(check, &self.project.snapshot(&self.before)?, pinned)? {
+        let snapshot = self.project.snapshot(&self.before)?;
+        if let Some(refused) = self.strict_refusal(check, &snapshot)? {
+            return Ok(refused);
+        }
+        let tree = match self.stage(check, &snapshot, pinned)? {
             Ok(tree) => tree,
             Err(trial) => return Ok(trial),
         };
@@ -121,6 +138,18 @@ impl Gate<'_> {
             let name = &file.path["checks/".len()..];
             let detail = format!("`$LONGHAUL_CHECKS/{name}` is not among memory's check files");
             Trial::refused(Finding::NotRunnable, detail)
+        }))
+    }
+
+    /// Returns a result when what tools load by themselves changed and the settings refuse that.
+    fn strict_refusal(&self, check: &Check, tree: &str) -> Result<Option<Trial>> {
+        if !self.settings.strict {
+            return Ok(None);
+        }
+        let changed = soft::changed(check, &soft::soft(self.project, tree, self.settings)?);
+        Ok((!changed.is_empty()).then(|| {
+            let detail = format!("`gate.strict`: what tools load by themselves changed since: {}", listed(&changed));
+            Trial::refused(Finding::CheckChanged, detail)
         }))
     }
 
@@ -205,6 +234,7 @@ impl Gate<'_> {
             session: self.session,
             at: self.clock.now().to_string(),
             untracked: if in_tree { untracked() } else { Vec::new() },
+            soft: Vec::new(),
             red: None,
             flipped: false,
         }

@@ -12,6 +12,7 @@ mod empty;
 mod executed;
 mod judge;
 mod shell;
+mod soft;
 mod stage;
 mod sweep;
 mod trial;
@@ -24,10 +25,13 @@ pub use check::Problem;
 pub use checkout::Checkout;
 pub use checkout::Place;
 pub use checkout::place;
+pub use closure::Mode;
 pub use closure::Pin;
 pub use closure::Pinned;
 pub use closure::closure;
 pub use judge::Known;
+pub use soft::Soft;
+pub use soft::soft;
 pub use sweep::Candidate;
 pub use sweep::Swept;
 pub use sweep::order;
@@ -63,6 +67,10 @@ pub struct Settings {
     pub checkout: Checkout,
     /// Text for `sh` that installs what a clean checkout needs; empty: none.
     pub prepare: String,
+    /// Refuses a pass when the soft closure changed.
+    pub strict: bool,
+    /// Further patterns of what tools load by themselves.
+    pub soft_closure: Vec<String>,
 }
 
 /// The files of memory's `checks/`, by name below it.

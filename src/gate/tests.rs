@@ -5,6 +5,7 @@ mod closure;
 mod overlay;
 mod proving;
 mod running;
+mod soft;
 mod sweeping;
 
 use super::*;
@@ -59,6 +60,8 @@ impl Bench {
             tool_home: None,
             checkout: Checkout::Auto,
             prepare: String::new(),
+            strict: false,
+            soft_closure: Vec::new(),
         };
         let red = Red { commit: String::new(), verdict: "failed".to_owned(), check: String::new() };
         let interrupt = Interrupt::new();

@@ -232,6 +232,8 @@ pub(in crate::gate) struct Circumstances {
     pub overlaid: Vec<String>,
     /// What a person should know of the tested tree.
     pub disclosed: Vec<String>,
+    /// Files of the soft closure that changed since approval.
+    pub soft: Vec<String>,
     pub session: Option<u32>,
     pub at: String,
     /// Untracked files that lay in the project; they are in no commit.
@@ -305,7 +307,7 @@ impl Verdict {
             "commit": of.commit, "tree": of.tree, "check": of.check, "exit": self.trial.exit_json(),
             "seconds": self.seconds(), "output": self.trial.output_json(), "runs": self.trial.runs, "red": red,
             "level": of.level, "checkout": self.checkout(), "form": of.form, "approved_by": of.approved_by,
-            "overlaid": of.overlaid, "disclosed": of.disclosed, "session": of.session, "at": of.at,
+            "overlaid": of.overlaid, "disclosed": of.disclosed, "soft": of.soft, "session": of.session, "at": of.at,
             "untracked": of.untracked.iter().take(UNTRACKED).collect::<Vec<_>>(),
         })
     }
@@ -317,8 +319,8 @@ impl Verdict {
             "verdict": self.trial.finding.as_str(), "detail": self.trial.detail, "commit": of.commit, "tree": of.tree,
             "check": of.check, "exit": self.trial.exit_json(), "seconds": self.seconds(),
             "output": self.trial.output_json(), "tail": self.trial.last_lines(20), "level": of.level,
-            "checkout": self.checkout(), "overlaid": of.overlaid, "disclosed": of.disclosed, "session": of.session,
-            "at": of.at,
+            "checkout": self.checkout(), "overlaid": of.overlaid, "disclosed": of.disclosed, "soft": of.soft,
+            "session": of.session, "at": of.at,
         })
     }
 
@@ -352,6 +354,7 @@ impl Verdict {
             checkout: Some(Place::InPlace),
             overlaid: Vec::new(),
             disclosed: Vec::new(),
+            soft: Vec::new(),
             session: Some(7),
             at: "2026-11-29T14:03:00Z".to_owned(),
             untracked: Vec::new(),

@@ -129,6 +129,13 @@ impl Project {
         Ok(paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
     }
 
+    /// Lists the files of the working tree that are not tracked, ignored ones too.
+    pub fn untracked_and_ignored(&self) -> Result<Vec<String>> {
+        let listing = self.git(&["ls-files", "--others", "-z"], None)?;
+        let paths = listing.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
     /// Makes a git folder for a checkout in `place`: its own HEAD and index, everything else the project's. What moves
     /// HEAD there leaves the user's branch alone.
     pub fn lend_git(&self, git_dir: &Path, commit: &str, place: &Elsewhere) -> Result<()> {

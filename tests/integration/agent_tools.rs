@@ -39,6 +39,22 @@ impl Session {
         Self { project }
     }
 
+    /// How the gate runs checks here.
+    fn settings(&self, environment: &BTreeMap<String, String>) -> longhaul::gate::Settings {
+        longhaul::gate::Settings {
+            timeout: Duration::from_secs(20),
+            grace: Duration::from_millis(200),
+            keep: 10_000,
+            environment: environment.clone(),
+            scratch: self.project.home(),
+            tool_home: None,
+            checkout: longhaul::gate::Checkout::Auto,
+            prepare: String::new(),
+            strict: false,
+            soft_closure: Vec::new(),
+        }
+    }
+
     /// Plays calls of tools in one session and returns what each told, and the checklist afterwards.
     fn play(&self, calls: &[(&str, Value)]) -> (Vec<String>, String) {
         let environment: BTreeMap<String, String> = self.project.environment().into_iter().collect();
@@ -49,16 +65,7 @@ impl Session {
         let script = b"echo looking; test -f login\n".to_vec();
         let files = CheckFiles::new(vec![("login.sh".to_owned(), script.clone())]);
         let interrupt = Interrupt::new();
-        let gate = longhaul::gate::Settings {
-            timeout: Duration::from_secs(20),
-            grace: Duration::from_millis(200),
-            keep: 10_000,
-            environment: environment.clone(),
-            scratch: self.project.home(),
-            tool_home: None,
-            checkout: longhaul::gate::Checkout::Auto,
-            prepare: String::new(),
-        };
+        let gate = self.settings(&environment);
         let gate = Gate {
             project: &project,
             settings: &gate,

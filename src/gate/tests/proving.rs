@@ -19,7 +19,7 @@ fn a_pass_on_a_later_tree_proves() {
         "commit": head.commit, "tree": head.tree, "check": check.digest(), "exit": 0, "seconds": 0,
         "output": {"digest": output, "bytes": 6, "path": path}, "runs": 1,
         "red": {"commit": bench.red.commit, "verdict": "failed"}, "level": "plain", "checkout": "in-place",
-        "form": "the command", "approved_by": "", "overlaid": [], "disclosed": [], "session": 7,
+        "form": "the command", "approved_by": "", "overlaid": [], "disclosed": [], "soft": [], "session": 7,
         "at": "2026-11-29T14:03:00Z", "untracked": [],
     });
     assert_eq!(evidence, expected);

@@ -346,3 +346,20 @@ fn a_check_that_the_agent_reports_as_wrong_waits_for_a_person_and_the_run_goes_o
     assert_eq!(project.status("fine"), "proven");
     assert_ne!(project.status("odd"), "proven");
 }
+
+#[test]
+fn a_strict_gate_refuses_what_tools_load_by_themselves_until_a_person_accepts_it() {
+    let project = Project::ready().variable("LONGHAUL_GATE_STRICT", "true");
+    project.write("Makefile", "check:\n\ttest -f a\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "make"]);
+    let cheat = session([reply([bash("printf 'check:\\n\\ttrue\\n' > Makefile")]), reply([hand_over()])]);
+    let project = project.feature("a", "grep -q true Makefile || test -f a").model([cheat]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).shows("`Makefile`").shows("longhaul accept a");
+    assert_eq!(project.stored("a")["last_verdict"]["verdict"], "check changed");
+    project.run(["show", "a"]).exits(0).prints("loaded by tools by themselves: Makefile");
+
+    project.run(["accept", "a"]).exits(0).prints("`Makefile`").prints("the changed check is approved");
+    assert_eq!(project.status("a"), "already green");
+}
