@@ -27,9 +27,14 @@ pub struct Swept {
     pub left: Vec<(String, Finding)>,
 }
 
-/// Orders a sweep: first what depends on a changed path, then what was longest not looked at.
+/// Orders a sweep: first what has a changed path in its closure, hard or soft, then what was longest not looked at.
 pub fn order(mut candidates: Vec<Candidate>, changed: &[String]) -> Vec<Candidate> {
-    let touched = |candidate: &Candidate| changed.iter().any(|path| candidate.check.pins.contains_key(path));
+    // A project's own `checks/` is pinned with a dot before it.
+    let pinned = |check: &Check, path: &String| {
+        let soft = check.soft.as_ref().is_some_and(|soft| soft.contains_key(path));
+        soft || check.pins.contains_key(path) || check.pins.contains_key(&format!("./{path}"))
+    };
+    let touched = |candidate: &Candidate| changed.iter().any(|path| pinned(&candidate.check, path));
     candidates.sort_by(|a, b| touched(b).cmp(&touched(a)).then_with(|| a.at.cmp(&b.at)));
     candidates
 }

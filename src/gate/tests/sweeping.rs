@@ -10,12 +10,15 @@ fn a_sweep_looks_first_at_what_was_touched_and_then_at_the_oldest() {
         known: Known::default(),
         at: at.to_owned(),
     };
-    let candidates =
-        vec![candidate("new", "2026-03", "a"), candidate("old", "2026-01", "b"), candidate("touched", "2026-02", "c")];
-    let ordered = order(candidates, &["c".to_owned()]);
+    let own = candidate("own", "2026-04", "./checks/d");
+    let mut loading = candidate("loading", "2026-05", "e");
+    loading.check.soft = Some(BTreeMap::from([("Makefile".to_owned(), "1".to_owned())]));
+    let mut candidates = vec![candidate("new", "2026-03", "a"), candidate("old", "2026-01", "b"), own, loading];
+    candidates.push(candidate("touched", "2026-02", "c"));
+    let ordered = order(candidates, &["c", "checks/d", "Makefile"].map(str::to_owned));
     assert_eq!(
         ordered.iter().map(|candidate| candidate.feature.as_str()).collect::<Vec<_>>(),
-        ["touched", "old", "new"]
+        ["touched", "own", "loading", "old", "new"]
     );
 }
 

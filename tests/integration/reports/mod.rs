@@ -4,6 +4,7 @@
 
 mod custody;
 mod done;
+mod gate;
 mod git;
 mod hooks;
 mod state;
