@@ -57,8 +57,9 @@ impl Gate<'_> {
     pub fn difference(&self, check: &Check, pinned: PinnedBytes) -> Result<Option<String>> {
         let hard = difference(&check.pins, &self.closure(check)?, pinned);
         let head = self.project.head()?.filter(|_| self.settings.strict);
-        let soft = head.map(|head| self.strict_refusal(check, &head.tree)).transpose()?.flatten();
-        let parts: Vec<String> = hard.into_iter().chain(soft.map(|trial| trial.detail)).collect();
+        let soft = head.map(|head| self.soft_changes(check, self.place(check)?, &head.tree)).transpose()?;
+        let soft = soft.and_then(|changed| self.strict_refusal(&changed)).map(|trial| trial.detail);
+        let parts: Vec<String> = hard.into_iter().chain(soft).collect();
         Ok((!parts.is_empty()).then(|| parts.join("\n")))
     }
 
@@ -72,19 +73,20 @@ impl Gate<'_> {
         if let Some(trial) = self.refusal(check, pinned)? {
             return refused(trial);
         }
-        let head = match self.tested(check)? {
+        let place = self.place(check)?;
+        let head = match self.tested(place)? {
             Ok(head) => head,
             Err(reason) => return refused(Trial::refused(Finding::NotCommitted, reason)),
         };
-        let soft = soft::changed(check, &soft::soft(self.project, &head.tree, self.settings)?);
+        let soft = self.soft_changes(check, place, &head.tree)?;
         let refused = |trial| {
             let of = self.circumstances(feature, check, Some(&head), None);
             Ok(Verdict::new(trial, Circumstances { soft: soft.clone(), ..of }))
         };
-        if let Some(trial) = self.strict_refusal(check, &head.tree)? {
+        if let Some(trial) = self.strict_refusal(&soft) {
             return refused(trial);
         }
-        let tree = match self.stage(check, &head.tree, pinned)? {
+        let tree = match self.stage(check, place, &head.tree, pinned)? {
             Ok(tree) => tree,
             Err(trial) => return refused(trial),
         };
@@ -106,11 +108,11 @@ impl Gate<'_> {
         if let Some(refused) = self.refusal(check, pinned)? {
             return Ok(refused);
         }
-        let snapshot = self.project.snapshot(&self.before)?;
-        if let Some(refused) = self.strict_refusal(check, &snapshot)? {
+        let (place, snapshot) = (self.place(check)?, self.project.snapshot(&self.before)?);
+        if let Some(refused) = self.strict_refusal(&self.soft_changes(check, place, &snapshot)?) {
             return Ok(refused);
         }
-        let tree = match self.stage(check, &snapshot, pinned)? {
+        let tree = match self.stage(check, place, &snapshot, pinned)? {
             Ok(tree) => tree,
             Err(trial) => return Ok(trial),
         };
@@ -141,22 +143,23 @@ impl Gate<'_> {
         }))
     }
 
-    /// Returns a result when what tools load by themselves changed and the settings refuse that.
-    fn strict_refusal(&self, check: &Check, tree: &str) -> Result<Option<Trial>> {
-        if !self.settings.strict {
-            return Ok(None);
-        }
-        let changed = soft::changed(check, &soft::soft(self.project, tree, self.settings)?);
-        Ok((!changed.is_empty()).then(|| {
-            let detail = format!("`gate.strict`: what tools load by themselves changed since: {}", listed(&changed));
+    /// Lists what tools load by themselves and changed since the check was approved.
+    fn soft_changes(&self, check: &Check, place: Place, tree: &str) -> Result<Vec<String>> {
+        Ok(soft::changed(check, &soft::soft_at(place, self.project, tree, self.settings)?))
+    }
+
+    /// Returns a result when such changes are there and the settings refuse them.
+    fn strict_refusal(&self, changed: &[String]) -> Option<Trial> {
+        (self.settings.strict && !changed.is_empty()).then(|| {
+            let detail = format!("`gate.strict`: what tools load by themselves changed since: {}", listed(changed));
             Trial::refused(Finding::CheckChanged, detail)
-        }))
+        })
     }
 
     /// Returns the commit that is tested, or in words why there is none. A clean checkout holds nothing that is not in
     /// it; the working tree must be what the commit says.
-    fn tested(&self, check: &Check) -> Result<std::result::Result<Head, String>> {
-        match (self.place(check)?, self.project.head()?) {
+    fn tested(&self, place: Place) -> Result<std::result::Result<Head, String>> {
+        match (place, self.project.head()?) {
             (_, None) => Ok(Err("the project has no commit yet".to_owned())),
             (Place::Clean, Some(head)) => Ok(Ok(head)),
             _ => checkout::committed(self.project, &self.left_out),
@@ -246,8 +249,9 @@ impl Gate<'_> {
         if tree.place != Place::InPlace {
             disclosed.push(format!("in plain mode the tested tree lies at another path: {}", tree.folder.display()));
         }
-        let wanted = checkout::place(self.project, self.settings.checkout, &self.settings.prepare);
-        if tree.place != Place::Clean && wanted.is_ok_and(|(place, _)| place == Place::Clean) {
+        let wanted = || checkout::place(self.project, self.settings.checkout, &self.settings.prepare);
+        let named = tree.place == Place::InPlace && self.names_project(check);
+        if named && wanted().is_ok_and(|(place, _)| place == Place::Clean) {
             disclosed.push("not in a clean checkout: the check names the project by its own path".to_owned());
         }
         if Shell::of(&check.run, &self.settings.environment).blind {

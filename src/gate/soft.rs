@@ -104,6 +104,11 @@ pub type Soft = BTreeMap<String, String>;
 
 /// Returns the soft closure of the checks of a project: of a tree and, where checks run in place, of what is not tracked.
 pub fn soft(project: &Project, tree: &str, settings: &Settings) -> Result<Soft> {
+    soft_at(checkout::place(project, settings.checkout, &settings.prepare)?.0, project, tree, settings)
+}
+
+/// The same for a known place.
+pub(in crate::gate) fn soft_at(place: Place, project: &Project, tree: &str, settings: &Settings) -> Result<Soft> {
     let loaded = Loaded::new(&settings.soft_closure)?;
     let mut found: Soft = project
         .entries(tree)?
@@ -111,7 +116,7 @@ pub fn soft(project: &Project, tree: &str, settings: &Settings) -> Result<Soft> 
         .map(|entry| (entry.path.to_string_lossy().into_owned(), entry.id))
         .filter(|(path, _)| loaded.holds(path))
         .collect();
-    if checkout::place(project, settings.checkout, &settings.prepare)?.0 == Place::InPlace {
+    if place == Place::InPlace {
         for path in project.untracked_and_ignored()?.into_iter().filter(|path| loaded.holds(path)) {
             if let Ok(id) = file_id(&project.root().join(&path)) {
                 found.insert(path, id);

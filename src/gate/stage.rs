@@ -27,11 +27,13 @@ const OVERLAYS: usize = 2;
 impl Gate<'_> {
     /// Tells where this check runs. What names the project by its own path would look past a tree that lies elsewhere.
     pub(in crate::gate) fn place(&self, check: &Check) -> Result<Place> {
-        let (place, _) = checkout::place(self.project, self.settings.checkout, &self.settings.prepare)?;
-        Ok(if self.names_project(check) { Place::InPlace } else { place })
+        if self.names_project(check) {
+            return Ok(Place::InPlace);
+        }
+        Ok(checkout::place(self.project, self.settings.checkout, &self.settings.prepare)?.0)
     }
 
-    fn names_project(&self, check: &Check) -> bool {
+    pub(in crate::gate) fn names_project(&self, check: &Check) -> bool {
         let root = self.project.root().to_string_lossy().into_owned();
         closure::texts(check, &self.files).iter().chain(&self.init_script).any(|text| text.contains(&root))
     }
@@ -40,11 +42,12 @@ impl Gate<'_> {
     pub(in crate::gate) fn stage(
         &self,
         check: &Check,
+        place: Place,
         tree: &str,
         pinned: PinnedBytes,
     ) -> Result<std::result::Result<Tree, Trial>> {
         let entries = self.project.entries(tree)?;
-        let mut staged = match self.place(check)? {
+        let mut staged = match place {
             Place::Clean => match self.clean(tree, &entries)? {
                 Ok(staged) => staged,
                 Err(refused) => return Ok(Err(refused)),

@@ -1,5 +1,6 @@
 //! Whether the files of the working tree are those of HEAD, without taking anybody's word for it.
 
+use super::Changes;
 use super::Project;
 use super::changes::parse;
 use anyhow::Context;
@@ -14,7 +15,12 @@ impl Project {
     /// `git status` believes the index: a file marked there (`--assume-unchanged`, `--skip-worktree`), or one whose
     /// remembered times fit, is unchanged to it. A fresh index remembers nothing, so that every file is read.
     pub fn uncommitted(&self) -> Result<Vec<String>> {
-        let mut differing: BTreeSet<String> = self.changes()?.tracked.into_iter().collect();
+        self.uncommitted_beside(&self.changes()?)
+    }
+
+    /// The same where the changes that git sees are known already.
+    pub fn uncommitted_beside(&self, changes: &Changes) -> Result<Vec<String>> {
+        let mut differing: BTreeSet<String> = changes.tracked.iter().cloned().collect();
         let Some(head) = self.head()? else { return Ok(differing.into_iter().collect()) };
         let folder = tempfile::tempdir().context("could not make a folder for an index")?;
         let index = folder.path().join("index");

@@ -1,5 +1,6 @@
 //! Repositories inside the project whose files belong to no commit of it.
 
+use super::Changes;
 use super::Project;
 use anyhow::Result;
 use std::collections::BTreeSet;
@@ -9,10 +10,14 @@ impl Project {
     /// Lists the folders that hold a git repository of their own and are no submodules. Of their files the project's
     /// commits know nothing, or only the name of a commit that nobody else has.
     pub fn nested(&self) -> Result<Vec<String>> {
+        self.nested_among(&self.changes()?)
+    }
+
+    /// The same where the changes that git sees are known already.
+    pub fn nested_among(&self, changes: &Changes) -> Result<Vec<String>> {
         // git names an untracked folder as a whole only when it is a repository.
-        let untracked = self.changes()?.untracked.into_iter();
         let mut nested: BTreeSet<String> =
-            untracked.filter_map(|path| path.strip_suffix('/').map(str::to_owned)).collect();
+            changes.untracked.iter().filter_map(|path| path.strip_suffix('/').map(str::to_owned)).collect();
         let staged = self.git(&["ls-files", "--stage", "-z"], None)?;
         let links = staged.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
         let paths = links.filter_map(|entry| Some(String::from_utf8_lossy(entry).split_once('\t')?.1.to_owned()));

@@ -15,10 +15,11 @@ pub(in crate::gate) fn committed(project: &Project, left_out: &[String]) -> Resu
 
 /// Tells in words what lies in the working tree and is in no commit, though a check might rest on it.
 pub(in crate::gate) fn uncommitted(project: &Project, left_out: &[String]) -> Result<Option<String>> {
-    let changed = project.uncommitted()?;
+    let changes = project.changes()?;
+    let changed = project.uncommitted_beside(&changes)?;
     if !changed.is_empty() {
         // `git status` does not show these, so the way out has to be told.
-        let overlooked = !project.changes()?.tracked.iter().any(|path| changed.contains(path));
+        let overlooked = !changes.tracked.iter().any(|path| changed.contains(path));
         let way_out = "; git was told to overlook it: `git update-index --no-assume-unchanged --no-skip-worktree FILE`";
         return Ok(Some(format!("not in any commit: {}{}", listed(&changed), if overlooked { way_out } else { "" })));
     }
@@ -26,7 +27,7 @@ pub(in crate::gate) fn uncommitted(project: &Project, left_out: &[String]) -> Re
         let way_out = "commit them yourself, or ignore them if the feature does not need them";
         return Ok(Some(format!("left out of the session's commit: {}; {way_out}", listed(left_out))));
     }
-    let nested = project.nested()?;
+    let nested = project.nested_among(&changes)?;
     Ok((!nested.is_empty()).then(|| format!("a git repository of its own: {}", listed(&nested))))
 }
 
