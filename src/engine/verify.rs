@@ -111,8 +111,8 @@ fn known(ws: &Workspace, feature: &Feature) -> Known {
 
 /// Commits what a check changed in tracked files, so that the next one meets a clean tree and nothing is thrown away.
 fn keep_moved(ws: &Workspace, verdict: &Verdict) -> Result<()> {
-    // What was uncommitted before the check is not the check's.
-    if verdict.finding() == Finding::NotCommitted || ws.project.changes()?.tracked.is_empty() {
+    // What was uncommitted before the check, or when it ran elsewhere, is not the check's.
+    if !verdict.is_in_place() || ws.project.changes()?.tracked.is_empty() {
         return Ok(());
     }
     let subject = format!("wip(changed by the check of {})", verdict.feature());
@@ -181,9 +181,10 @@ fn tell(ws: &Workspace, verdict: &Verdict, seen: Seen) {
 /// Returns what the check said: the end of its output, and the gate's reason where the exit code does not tell.
 fn said(verdict: &Verdict) -> String {
     let (tail, detail) = (verdict.trial().last_lines(TAIL), verdict.trial().detail());
-    let way_out = match verdict.finding() {
-        Finding::CheckChanged => format!("if the change is right, `longhaul accept {}` approves it", verdict.feature()),
-        _ => String::new(),
+    let changed = verdict.finding() == Finding::CheckChanged || !verdict.overlaid().is_empty();
+    let way_out = match changed && !verdict.finding().is_green() {
+        true => format!("if the change is right, `longhaul accept {}` approves it", verdict.feature()),
+        false => String::new(),
     };
     [detail, &tail, &way_out].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }

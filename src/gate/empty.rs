@@ -2,7 +2,9 @@
 
 use crate::gate::Check;
 use crate::gate::CheckFiles;
+use crate::gate::Pin;
 use crate::gate::Pinned;
+use crate::gate::stage::PinnedBytes;
 use crate::gate::words;
 
 /// Endings of files that are programs; an expected output may well be empty.
@@ -10,7 +12,13 @@ const PROGRAMS: [&str; 16] =
     ["sh", "bash", "bats", "py", "js", "mjs", "cjs", "ts", "tsx", "jsx", "rb", "pl", "php", "go", "rs", "lua"];
 
 /// Returns what is empty: the command, or a program that it names and that is one of the check's files.
-pub(in crate::gate) fn empty(check: &Check, files: &CheckFiles, closure: &[Pinned], root: &str) -> Option<String> {
+pub(in crate::gate) fn empty(
+    check: &Check,
+    files: &CheckFiles,
+    closure: &[Pinned],
+    root: &str,
+    pinned: PinnedBytes,
+) -> Option<String> {
     if is_blank(&check.run) {
         return Some("the command holds nothing but blanks and comments".to_owned());
     }
@@ -24,9 +32,16 @@ pub(in crate::gate) fn empty(check: &Check, files: &CheckFiles, closure: &[Pinne
     let mut programs = paths.filter(|path| is_program(path));
     let blank = |path: &String| {
         let file = closure.iter().find(|file| file.id.is_some() && file.path.trim_start_matches("./") == *path);
-        file.is_some_and(|file| is_blank(&String::from_utf8_lossy(&file.bytes)))
+        file.is_some_and(|file| is_blank(&String::from_utf8_lossy(&approved(check, file, pinned))))
     };
     programs.find(blank).map(|path| format!("`{path}` holds nothing but blanks and comments"))
+}
+
+/// Returns the bytes that will run: the pinned ones, whatever lies in their place.
+fn approved(check: &Check, file: &Pinned, pinned: PinnedBytes) -> Vec<u8> {
+    let pin = check.pins.get(&file.path).and_then(Option::as_deref).map(Pin::read);
+    let other = pin.filter(|pin| file.id.as_deref() != Some(pin.id));
+    other.and_then(|pin| pinned(pin.id)).unwrap_or_else(|| file.bytes.clone())
 }
 
 fn is_program(path: &str) -> bool {
@@ -51,7 +66,7 @@ mod tests {
             mode: Mode::Plain,
             bytes: (*text).into(),
         };
-        empty(&Check::command(run), &files, &tests.iter().map(pinned).collect::<Vec<_>>(), "/project")
+        empty(&Check::command(run), &files, &tests.iter().map(pinned).collect::<Vec<_>>(), "/project", &|_| None)
     }
 
     #[test]

@@ -20,12 +20,13 @@ type Reading = fn(&Captures) -> Said;
 /// A form in which a runner speaks, and how to read it.
 type Form = (&'static str, Reading);
 
-const FORMS: [Form; 16] = [
+const FORMS: [Form; 17] = [
     // pytest
     (r"^=* ?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s\b", |of| {
         counted(&of[1], &["passed", "failed", "error", "errors", "xfailed", "xpassed"], "pytest ran no test")
     }),
     (r"^=* ?no tests ran\b", |_| Said::Nothing("pytest ran no test")),
+    (r"^=* ?\d+(?:/\d+)? tests? collected\b", |_| Said::Nothing("pytest collected tests and ran none")),
     // unittest; the line after `Ran` tells how many of them were skipped
     (r"^Ran (\d+) tests? in [^\n]*\n+(?:OK|NO TESTS RAN|FAILED)(?: \([^)]*skipped=(\d+))?", |of| {
         more(number(of, 1), number(of, 2), "unittest ran no test")
@@ -110,10 +111,11 @@ mod tests {
     use super::*;
 
     /// What the runners printed where nothing ran, shortened.
-    const NOTHING: [&str; 20] = [
+    const NOTHING: [&str; 21] = [
         "collected 0 items\n\n============================ no tests ran in 0.00s =============================\n",
         "test_skip.py ss   [100%]\n\n============================== 2 skipped in 0.00s ==============================\n",
         "ss    [100%]\n2 skipped in 0.00s\n",
+        "========================== 1 test collected in 0.00s ===========================\n",
         "============================ 1 deselected in 0.00s =============================\n",
         "\n----------\nRan 0 tests in 0.000s\n\nOK\n",
         "s\n----------\nRan 1 test in 0.000s\n\nOK (skipped=1)\n",

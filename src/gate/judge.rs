@@ -129,7 +129,7 @@ impl Gate<'_> {
         }
         let files = self.closure(check)?;
         let root = self.project.root().to_string_lossy();
-        if let Some(detail) = empty(check, &self.files, &files, root.trim_end_matches('/')) {
+        if let Some(detail) = empty(check, &self.files, &files, root.trim_end_matches('/'), pinned) {
             return Ok(Some(Trial::refused(Finding::Empty, detail)));
         }
         let missing = files.iter().find(|file| file.id.is_none() && file.path.starts_with("checks/")).cloned();

@@ -13,6 +13,7 @@ use crate::gate::closure;
 use crate::gate::difference::difference;
 use crate::gate::trial;
 use crate::gate::verdict::Trial;
+use crate::gate::words;
 use crate::project::Entry;
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -35,7 +36,7 @@ impl Gate<'_> {
 
     pub(in crate::gate) fn names_project(&self, check: &Check) -> bool {
         let root = self.project.root().to_string_lossy().into_owned();
-        closure::texts(check, &self.files).iter().chain(&self.init_script).any(|text| text.contains(&root))
+        closure::texts(check, &self.files).iter().chain(&self.init_script).any(|text| words::holds_path(text, &root))
     }
 
     /// Makes the tree for the check from `tree`, a commit's or a snapshot's; a result comes instead when that failed.
@@ -63,6 +64,7 @@ impl Gate<'_> {
         if let Some(refused) = self.lay_over(&mut staged, check, pinned)? {
             return Ok(Err(refused));
         }
+        checkout::drop_compiled(&staged.folder, &check.pins)?;
         staged.seal(&entries)?;
         Ok(Ok(staged))
     }
@@ -73,7 +75,7 @@ impl Gate<'_> {
         let prepare = self.settings.prepare.as_str();
         let prepared = (!prepare.trim().is_empty()).then(|| {
             let state = self.project.common_dir().join("longhaul");
-            Prepared::of(&state, entries, prepare)
+            Prepared::of(&state, entries, prepare, &private.tree())
         });
         if let Some(prepared) = prepared.as_ref().filter(|prepared| !prepared.is_kept()) {
             checkout::check_out(self.project, tree, &private)?;

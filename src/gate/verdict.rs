@@ -294,6 +294,16 @@ impl Verdict {
         &self.circumstances.at
     }
 
+    /// Returns the files of the check that were not the tree's.
+    pub fn overlaid(&self) -> &[String] {
+        &self.circumstances.overlaid
+    }
+
+    /// Tells whether it was made in the working tree itself.
+    pub fn is_in_place(&self) -> bool {
+        self.circumstances.checkout == Some(Place::InPlace)
+    }
+
     /// Tells whether the check's result changed without a change of the tree.
     pub fn flipped(&self) -> bool {
         self.circumstances.flipped

@@ -16,6 +16,7 @@ pub(in crate::gate) use in_place::committed;
 pub(in crate::gate) use in_place::left_head;
 pub(in crate::gate) use in_place::moved;
 pub(in crate::gate) use in_place::uncommitted;
+pub(in crate::gate) use overlay::drop_compiled;
 pub(in crate::gate) use overlay::is_of_project;
 pub(in crate::gate) use overlay::overlay;
 pub(in crate::gate) use prepared::Prepared;
@@ -29,8 +30,10 @@ use anyhow::Result;
 use seal::Seal;
 use std::fmt::Display;
 use std::fmt::Formatter;
+use std::fs;
 use std::fs::File;
 use std::io::Read;
+use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -133,11 +136,13 @@ pub(in crate::gate) fn check_out(project: &Project, tree: &str, private: &Privat
         .iter()
         .map(|path| format!("`{path}` is not there: its commit was not fetched, or it is no submodule"))
         .collect();
-    let (mut pointers, mut filtered) = (Vec::new(), Vec::new());
+    let (mut pointers, mut filtered, mut leading_out) = (Vec::new(), Vec::new(), Vec::new());
     for entry in project.entries(tree)? {
         let path = private.tree().join(&entry.path);
         let name = entry.path.to_string_lossy().into_owned();
-        if is_pointer(&path) {
+        if entry.kind == EntryKind::Link && leads_out(&entry.path, &path) {
+            leading_out.push(name);
+        } else if is_pointer(&path) {
             pointers.push(name);
         } else if matches!(entry.kind, EntryKind::File | EntryKind::Executable) && file_id(&path)? != entry.id {
             filtered.push(name);
@@ -145,7 +150,26 @@ pub(in crate::gate) fn check_out(project: &Project, tree: &str, private: &Privat
     }
     odd.extend(told("LFS pointers instead of the files", &pointers));
     odd.extend(told("other bytes than in the commit, written by a filter of git's", &filtered));
+    odd.extend(told("links to files in no commit", &leading_out));
     Ok(odd)
+}
+
+/// Tells whether a link leads out of the tree in which it lies at `path`.
+fn leads_out(path: &Path, link: &Path) -> bool {
+    let Ok(target) = fs::read_link(link) else { return false };
+    let mut depth = path.components().count() - 1;
+    target.is_absolute()
+        || target.components().any(|part| match part {
+            Component::ParentDir if depth == 0 => true,
+            Component::ParentDir => {
+                depth -= 1;
+                false
+            }
+            _ => {
+                depth += 1;
+                false
+            }
+        })
 }
 
 /// Gives a copy of the working tree a git folder of its own, with the index of this tree.

@@ -6,6 +6,7 @@ use crate::gate::closure::Pin;
 use anyhow::Context;
 use anyhow::Result;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -43,6 +44,13 @@ pub(in crate::gate) fn overlay(
     Ok(Ok(touched))
 }
 
+/// Removes what Python compiled beside the pinned files: it would be loaded in their place.
+pub(in crate::gate) fn drop_compiled(folder: &Path, pins: &BTreeMap<String, Option<String>>) -> Result<()> {
+    let pinned = pins.keys().filter(|path| is_of_project(path));
+    let folders: BTreeSet<&Path> = pinned.filter_map(|path| Path::new(path).parent()).collect();
+    folders.into_iter().try_for_each(|beside| take_out(folder, &beside.join("__pycache__")))
+}
+
 /// Tells whether a pinned path lies in the project and not in memory.
 pub(in crate::gate) fn is_of_project(path: &str) -> bool {
     !path.starts_with("checks/")
@@ -66,8 +74,11 @@ fn lay(root: &Path, path: &Path, bytes: &[u8], mode: Mode) -> Result<()> {
     fs::set_permissions(&full, fs::Permissions::from_mode(bits)).with_context(context)
 }
 
-/// Removes one file; where a link leads to it, the link goes and not what it leads to.
+/// Removes one file or folder; where a link leads to it, the link goes and not what it leads to.
 fn take_out(root: &Path, path: &Path) -> Result<()> {
+    if fs::symlink_metadata(root.join(path)).is_err() {
+        return Ok(());
+    }
     let mut at = root.to_owned();
     for part in path.components() {
         at.push(part);

@@ -28,10 +28,11 @@ pub(in crate::gate) struct Prepared {
 }
 
 impl Prepared {
-    /// Finds the place for the lock files among these entries and this text of `prepare`.
-    pub(in crate::gate) fn of(state: &Path, entries: &[Entry], prepare: &str) -> Self {
+    /// Finds the place for the lock files among these entries and this text of `prepare`. What it makes may hold the path
+    /// of the tree, `at`, as its commands see it.
+    pub(in crate::gate) fn of(state: &Path, entries: &[Entry], prepare: &str, at: &Path) -> Self {
         let mut hash = Sha256::new();
-        hash.update(prepare);
+        hash.update(format!("{prepare}\0{}", at.display()));
         for entry in entries.iter().filter(|entry| is_lock_file(&entry.path.to_string_lossy())) {
             hash.update(format!("\0{}\0{}", entry.path.display(), entry.id));
         }

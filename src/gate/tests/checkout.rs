@@ -155,6 +155,20 @@ fn pointers_of_large_files_and_what_a_filter_wrote_are_disclosed() {
 }
 
 #[test]
+fn links_that_lead_out_of_the_commit_are_disclosed() {
+    let bench = Bench::new();
+    let check = bench.approved("true");
+    for (name, target) in
+        [("inside", "src/product.txt"), ("src/up", "../src"), ("out", "src/../../x"), ("far", "/etc/hosts")]
+    {
+        std::os::unix::fs::symlink(target, bench.root().join(name)).unwrap();
+    }
+    bench.work();
+    let disclosed = bench.judge(&check).to_evidence()["disclosed"].to_string();
+    assert!(disclosed.contains("links to files in no commit: `far`, `out`\""), "{disclosed}");
+}
+
+#[test]
 fn a_sparse_checkout_leaves_nothing_out_of_a_clean_one() {
     let bench = Bench::new();
     bench.write("far/away", "x\n");

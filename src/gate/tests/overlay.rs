@@ -22,6 +22,12 @@ fn a_test_file_made_toothless_does_not_decide_and_honest_work_on_it_is_no_reason
         bench.write("tests/login.sh", "exit 0\n");
         bench.write("src/other.txt", "no work\n");
         bench.commit();
+        assert_eq!(bench.finding(&check), Finding::Failed);
+        bench.write("tests/login.sh", "# nothing\n");
+        bench.commit();
+        assert_eq!(bench.finding(&check), Finding::Failed, "what is empty is not the approved version");
+        bench.write("tests/login.sh", "exit 0\n");
+        bench.commit();
         let verdict = bench.judge(&check);
         assert_eq!(verdict.finding(), Finding::Failed);
         let expected = "the approved version of the check decided; the tree's differs:\n`tests/login.sh` is not what was \
@@ -110,6 +116,23 @@ fn a_folder_that_became_a_link_gives_way_and_what_it_leads_to_is_left_alone() {
         assert_eq!(bench.finding(&check), Finding::Passed);
         assert_eq!(fs::read_to_string(bench.root().join("elsewhere/login.sh")).unwrap(), "exit 0\n");
     }
+}
+
+#[test]
+fn what_python_compiled_beside_a_pinned_file_is_not_loaded() {
+    let bench = Bench::new();
+    bench.write("tests/a.py", "pass\n");
+    bench.commit();
+    let check = bench.approved("ls tests/a.py && ! test -e tests/__pycache__");
+    bench.write("tests/__pycache__/a.pyc", "committed");
+    bench.work();
+    let verdict = bench.judge(&check);
+    assert!(verdict.proves(), "{verdict:?}");
+    // The twin: what is beside no pinned file stays.
+    let check = bench.approved("test -e tests/__pycache__");
+    bench.commit();
+    let verdict = bench.judge(&check);
+    assert!(verdict.proves(), "{verdict:?}");
 }
 
 #[test]
