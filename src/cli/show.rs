@@ -143,7 +143,7 @@ fn result_lines(label: &str, result: &Value) -> Vec<Line> {
     let finding = plain(&result["verdict"]).or_else(|| plain(&result["reason"]));
     let parts = [
         finding,
-        plain(&result["detail"]).map(|detail| detail.replace('\n', "; ")),
+        plain(&result["detail"]).and_then(|detail| detail.lines().next().map(str::to_owned)),
         plain(&result["exit"]).map(|exit| format!("exit {exit}")),
         result["seconds"].as_f64().map(|seconds| format!("{seconds:.1} s")),
         short(&result["commit"]).map(|commit| format!("commit {commit}")),
@@ -157,6 +157,8 @@ fn result_lines(label: &str, result: &Value) -> Vec<Line> {
     ];
     let parts: Vec<String> = parts.into_iter().flatten().collect();
     let mut lines = vec![labelled(label, &parts.join(" · "))];
+    let detail = result["detail"].as_str().unwrap_or_default();
+    lines.extend(detail.lines().skip(1).map(|line| labelled("", &line.replace('\t', "    "))));
     if let Some(path) = result["output"]["path"].as_str() {
         lines.push(labelled("", &format!("output: {path}")));
     }
@@ -204,7 +206,7 @@ mod tests {
             "evidence": {"commit": "89abcdef01", "tree": "t", "check": "aaaabbbbcc", "exit": 0, "seconds": 0.31, "level": "plain",
                          "approved_by": "user", "session": 3, "at": "2026-11-29T14:03:00Z", "output": {"path": "/a/b"},
                          "checkout": "clean", "form": "files of memory", "overlaid": ["t.sh"], "soft": ["Makefile"], "disclosed": []},
-            "last_verdict": {"verdict": "failed", "exit": 1, "commit": "77", "tail": "one\n\ttwo\x1b"},
+            "last_verdict": {"verdict": "failed", "exit": 1, "commit": "77", "detail": "why\n+more", "tail": "one\n\ttwo\x1b"},
         });
         let expected = "\
 login: proven
@@ -223,7 +225,8 @@ proven         exit 0 · 0.3 s · commit 89abcdef · check aaaabbbb · session 3
                output: /a/b
                the approved version was used of: t.sh
                changed since approval, and loaded by tools by themselves: Makefile
-last result    failed · exit 1 · commit 77
+last result    failed · why · exit 1 · commit 77
+               +more
                | one
                |     two\\u{1b}
 tries          2

@@ -117,7 +117,8 @@ fn of_a_changed_test_file_the_approved_version_decides_until_a_person_accepts_th
             .run(["run", "--sessions", "1"])
             .exits(3)
             .shows("the approved version of the check decided")
-            .shows("+true");
+            .shows("+true")
+            .shows("`longhaul accept a` approves it");
         assert_eq!(project.status("a"), "open");
         assert_eq!(project.stored("a")["last_verdict"]["verdict"], "failed");
         assert_eq!(project.stored("a")["last_verdict"]["overlaid"], json!(["tests/a.sh"]));
