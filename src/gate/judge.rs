@@ -1,6 +1,7 @@
 //! The decision: what one run of a check means for its feature.
 
 use crate::gate::Check;
+use crate::gate::Checkout;
 use crate::gate::Finding;
 use crate::gate::Gate;
 use crate::gate::Kind;
@@ -249,10 +250,14 @@ impl Gate<'_> {
         if tree.place != Place::InPlace {
             disclosed.push(format!("in plain mode the tested tree lies at another path: {}", tree.folder.display()));
         }
-        let wanted = || checkout::place(self.project, self.settings.checkout, &self.settings.prepare);
-        let named = tree.place == Place::InPlace && self.names_project(check);
-        if named && wanted().is_ok_and(|(place, _)| place == Place::Clean) {
-            disclosed.push("not in a clean checkout: the check names the project by its own path".to_owned());
+        let wanted = || checkout::place(self.project, self.settings.checkout, &self.settings.prepare).ok();
+        match (tree.place, self.settings.checkout) {
+            (Place::Clean, _) => {}
+            (_, Checkout::Auto | Checkout::Clean) if self.names_project(check) => {
+                disclosed.push("not in a clean checkout: the check names the project by its own path".to_owned());
+            }
+            (_, Checkout::Auto) => disclosed.extend(wanted().map(|(_, why)| format!("not in a clean checkout: {why}"))),
+            (_, Checkout::Clean | Checkout::InPlace) => {}
         }
         if Shell::of(&check.run, &self.settings.environment).blind {
             disclosed.push("no shell was found that sees a failure inside a pipeline".to_owned());

@@ -12,6 +12,8 @@ fn a_lock_file_or_a_setting_decides_where_checks_run() {
     bench.commit();
     let (found, why) = place(Checkout::Auto, "");
     assert_eq!(found, Place::InPlace);
+    let disclosed = bench.judge(&bench.approved("true")).to_evidence()["disclosed"].to_string();
+    assert!(disclosed.contains("not in a clean checkout: `web/package-lock.json` is there"), "{disclosed}");
     assert!(why.contains("`web/package-lock.json`"), "{why}");
     assert_eq!(place(Checkout::Auto, "npm ci").0, Place::Clean);
     assert_eq!(place(Checkout::Clean, "").0, Place::Clean);

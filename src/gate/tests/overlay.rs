@@ -155,7 +155,9 @@ fn a_check_that_names_the_project_by_its_path_is_not_led_past_the_approved_files
     bench.commit();
     let check = bench.approved(&format!("sh {}/tests/login.sh", bench.root().display()));
     bench.work();
-    assert_eq!(bench.judge(&check).to_evidence()["checkout"], "in-place");
+    let evidence = bench.judge(&check).to_evidence();
+    assert_eq!(evidence["checkout"], "in-place");
+    assert_eq!(evidence["disclosed"], json!(["not in a clean checkout: the check names the project by its own path"]));
     bench.write("tests/login.sh", "exit 0\n");
     bench.commit();
     assert_eq!(bench.finding(&check), Finding::CheckChanged);
