@@ -5,6 +5,8 @@ use super::Project;
 use super::changes::parse;
 use anyhow::Context;
 use anyhow::Result;
+use git2::Index;
+use git2::Oid;
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
@@ -24,7 +26,7 @@ impl Project {
         let Some(head) = self.head()? else { return Ok(differing.into_iter().collect()) };
         let folder = tempfile::tempdir().context("could not make a folder for an index")?;
         let index = folder.path().join("index");
-        self.git_with(&index, &["read-tree", &head.commit], None)?;
+        self.write_fresh_index(&head.tree, &index).context("could not make an index of HEAD")?;
         let status =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none"];
         let mut read = parse(&self.git_with(&index, &status, None)?).tracked;
@@ -38,6 +40,14 @@ impl Project {
         }
         differing.extend(read);
         Ok(differing.into_iter().collect())
+    }
+
+    /// Writes an index of a tree that remembers nothing of any file.
+    fn write_fresh_index(&self, tree: &str, path: &Path) -> Result<()> {
+        let tree = self.repository.find_tree(Oid::from_str(tree)?)?;
+        let mut index = Index::open(path)?;
+        index.read_tree(&tree)?;
+        Ok(index.write()?)
     }
 
     /// Tells whether a regular file has the very bytes of the commit.

@@ -1,6 +1,7 @@
 //! Repositories inside the project whose files belong to no commit of it.
 
 use super::Changes;
+use super::EntryKind;
 use super::Project;
 use anyhow::Result;
 use std::collections::BTreeSet;
@@ -18,9 +19,9 @@ impl Project {
         // git names an untracked folder as a whole only when it is a repository.
         let mut nested: BTreeSet<String> =
             changes.untracked.iter().filter_map(|path| path.strip_suffix('/').map(str::to_owned)).collect();
-        let staged = self.git(&["ls-files", "--stage", "-z"], None)?;
-        let links = staged.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
-        let paths = links.filter_map(|entry| Some(String::from_utf8_lossy(entry).split_once('\t')?.1.to_owned()));
+        let entries = self.head()?.map_or_else(|| Ok(Vec::new()), |head| self.entries(&head.tree))?;
+        let links = entries.into_iter().filter(|entry| entry.kind == EntryKind::Submodule);
+        let paths = links.map(|entry| entry.path.to_string_lossy().into_owned());
         // What was not fetched cannot help a check to pass.
         let mut paths = paths.filter(|path| self.root.join(path).join(".git").exists()).peekable();
         if paths.peek().is_some() {
