@@ -215,13 +215,18 @@ fn read_budget(layers: &Layers) -> Result<Budget> {
 
 fn read_gate(layers: &Layers) -> Result<Gate> {
     layers.get("run.branch")?.text()?;
+    let patterns = layers.get("gate.soft_closure")?;
+    let soft_closure = patterns.list()?;
+    if soft_closure.iter().any(|pattern| globset::Glob::new(pattern).is_err()) {
+        return patterns.refuse("a list of patterns such as [\"fixtures/**\"]");
+    }
     let places = [("auto", Checkout::Auto), ("clean", Checkout::Clean), ("in-place", Checkout::InPlace)];
     Ok(Gate {
         checkout: layers.get("gate.checkout")?.choice(&places)?,
         prepare: layers.get("gate.prepare")?.text()?,
         review: layers.get("gate.review")?.choice(&[("auto", Review::Auto), ("ask", Review::Ask)])?,
         strict: layers.get("gate.strict")?.boolean()?,
-        soft_closure: layers.get("gate.soft_closure")?.list()?,
+        soft_closure,
         timeout: layers.get("gate.timeout")?.duration()?,
     })
 }

