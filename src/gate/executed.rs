@@ -20,11 +20,12 @@ type Reading = fn(&Captures) -> Said;
 /// A form in which a runner speaks, and how to read it.
 type Form = (&'static str, Reading);
 
-const FORMS: [Form; 17] = [
+const FORMS: [Form; 18] = [
     // pytest
-    (r"^=* ?((?:\d+ [a-z]+(?:, )?)+) in [\d.]+s\b", |of| {
-        counted(&of[1], &["passed", "failed", "error", "errors", "xfailed", "xpassed"], "pytest ran no test")
-    }),
+    (
+        r"^=* ?((?:\d+ (?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun)(?:, )?)+) in [\d.]+s\b",
+        |of| counted(&of[1], &["passed", "failed", "error", "errors", "xfailed", "xpassed"], "pytest ran no test"),
+    ),
     (r"^=* ?no tests ran\b", |_| Said::Nothing("pytest ran no test")),
     (r"^=* ?\d+(?:/\d+)? tests? collected\b", |_| Said::Nothing("pytest collected tests and ran none")),
     // unittest; the line after `Ran` tells how many of them were skipped
@@ -42,14 +43,15 @@ const FORMS: [Form; 17] = [
     (r"\[no test files\]", |_| Said::Nothing("go found no test file")),
     (r"^ok\s+\S+\s.*\[no tests to run\]", |_| Said::Nothing("go found no test to run")),
     (r"^ok\s+\S+\s+(?:\(cached\)|[\d.]+s)(?:\s+coverage: \S+ of statements)?$", |_| Said::Ran),
-    // jest and vitest, whose summaries differ in a colon
-    (r"^ *Tests:? +(.*\b\d+ [a-z]+.*)$", |of| {
-        counted(&of[1].replace(" | ", ", "), &["passed", "failed"], "jest or vitest ran no test")
+    // jest and vitest
+    (r"^Tests: +(.+), \d+ total$", |of| counted(&of[1], &["passed", "failed"], "jest ran no test")),
+    (r"^ *Tests +(.+) \(\d+\)$", |of| {
+        counted(&of[1].replace(" | ", ", "), &["passed", "failed"], "vitest ran no test")
     }),
     (r"^No tests found, exiting with code 0", |_| Said::Nothing("jest found no test")),
     (r"^No test files found, exiting with code 0", |_| Said::Nothing("vitest found no test file")),
     // mocha
-    (r"^ *(\d+) (?:passing|failing)\b", |of| more(number(of, 1), 0, "mocha ran no test")),
+    (r"^ *(\d+) (?:passing \(|failing$)", |of| more(number(of, 1), 0, "mocha ran no test")),
     // TAP, as `node --test` writes it too
     (r"^ *(?:not )?ok \d+\b(.*)$", |of| {
         let skipped = ["# skip", "# todo"].iter().any(|mark| of[1].to_lowercase().contains(mark));
@@ -152,7 +154,7 @@ mod tests {
         "\n  ✔ a\n  - b\n\n  1 passing (1ms)\n  1 pending\n",
         "TAP version 13\nok 1 - a # SKIP\nok 2 - b\n1..2\n",
         "<testsuite name=\"a\" tests=\"0\"></testsuite><testsuite tests=\"2\" skipped=\"1\">",
-        "no runner speaks here: 0 errors\n",
+        "no runner speaks here: 0 errors\nTests: 5 ok\n12 files in 0.5s\n0 passing trains\n3 tests skipped\n",
         "",
     ];
 
