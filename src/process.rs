@@ -94,6 +94,8 @@ pub struct Command {
     pub keep: usize,
     pub leftovers: Leftovers,
     pub errors: Errors,
+    /// A text that is looked for in the whole output, also in what is not kept.
+    pub needle: Option<String>,
 }
 
 impl Command {
@@ -111,6 +113,7 @@ impl Command {
             keep: 64 * 1024,
             leftovers: Leftovers::End,
             errors: Errors::Joined,
+            needle: None,
         }
     }
 
@@ -179,7 +182,7 @@ pub fn run(command: &Command, interrupt: &Interrupt) -> Finished {
 /// Gathers what a command prints while `attend` sees to its process, here or elsewhere, and watches its idle limit.
 pub fn observe(command: &Command, attend: impl FnOnce(Streams, &Happenings) -> Ended) -> Finished {
     let start = Instant::now();
-    let (capture, errors) = (Capture::new(command.keep), Capture::new(command.keep));
+    let (capture, errors) = (Capture::seeking(command.needle.as_deref(), command.keep), Capture::new(command.keep));
     let happenings = Happenings::new();
     let ended = match open_streams(command, &capture, &errors) {
         Ok(streams) => {

@@ -19,7 +19,7 @@ const GIVEN: [&str; 9] =
     ["id", "title", "category", "description", "steps", "priority", "required", "depends_on", "milestone"];
 
 /// What only longhaul says, and a new feature starts with.
-pub(super) const KEPT: [&str; 11] = [
+pub(super) const KEPT: [&str; 12] = [
     "passes",
     "evidence",
     "checked",
@@ -30,6 +30,7 @@ pub(super) const KEPT: [&str; 11] = [
     "check_problem",
     "accepted",
     "regressed",
+    "flaky",
     "draft",
 ];
 

@@ -16,7 +16,7 @@ use serde_json::Map;
 use serde_json::Value;
 
 /// What longhaul writes into a check.
-const KEPT_IN_CHECK: [&str; 2] = ["approved_by", "pins"];
+const KEPT_IN_CHECK: [&str; 3] = ["approved_by", "pins", "soft"];
 
 /// A feature as a person wants it.
 #[derive(Clone, Debug)]

@@ -38,6 +38,8 @@ pub struct Feature {
     pub accepted: Option<Value>,
     /// The evidence it had before its check failed again.
     pub regressed: Option<Value>,
+    /// Where a check gave another result than before without a change of the tree: digest, commit, tree, time.
+    pub flaky: Option<Value>,
     /// The initializer is not done with it.
     pub draft: bool,
     /// The file it was imported from says that it is done.
@@ -150,6 +152,7 @@ impl Feature {
             check_problem: field(fields, "check_problem")?,
             accepted: record(fields, "accepted")?,
             regressed: record(fields, "regressed")?,
+            flaky: record(fields, "flaky")?,
             draft: field(fields, "draft")?.unwrap_or_default(),
             claimed: field(fields, "claimed")?.unwrap_or_default(),
             proposed_check: field(fields, "proposed_check")?,
@@ -213,7 +216,7 @@ impl Feature {
         }
     }
 
-    fn is_of_this_check(&self, digest: &Value) -> bool {
+    pub(super) fn is_of_this_check(&self, digest: &Value) -> bool {
         self.check.as_ref().is_some_and(|check| *digest == check.digest().as_str())
     }
 }

@@ -4,6 +4,17 @@ use crate::checklist::feature::Baseline;
 use crate::checklist::feature::Feature;
 use crate::checklist::feature::State;
 use crate::checklist::file::Checklist;
+use serde_json::Value;
+
+/// Verdicts by which a check ran and did not pass.
+const RAN: [&str; 3] = ["failed", "timed out", "signalled"];
+
+impl Baseline {
+    /// Tells whether the check came to run and did not pass.
+    pub fn is_failure(&self) -> bool {
+        RAN.contains(&self.verdict.as_str())
+    }
+}
 
 impl Feature {
     /// Returns the recorded non-pass on which a proof can stand.
@@ -23,6 +34,26 @@ impl Feature {
         self.last_verdict
             .as_ref()
             .is_some_and(|verdict| verdict["tree"] == tree && verdict["check"].as_str() == digest.as_deref())
+    }
+
+    /// Tells whether the result of its check, as it is now, once changed without a change of the tree.
+    pub fn is_flaky(&self) -> bool {
+        self.flaky.as_ref().is_some_and(|flaky| self.is_of_this_check(&flaky["check"]))
+    }
+
+    /// Lists the trees on which this very check is recorded to have run, and whether it passed there.
+    pub fn results(&self) -> Vec<(String, bool)> {
+        let of_this = |record: &&Value| self.is_of_this_check(&record["check"]);
+        let tree = |record: &Value| record["tree"].as_str().map(str::to_owned);
+        let proofs = [&self.evidence, &self.regressed].into_iter().flatten().filter(of_this);
+        let rechecks = self.checked.iter().filter(|_| self.evidence.as_ref().is_some_and(|proof| of_this(&proof)));
+        let passes = proofs.chain(rechecks).filter_map(|record| Some((tree(record)?, true)));
+        let other = self.last_verdict.iter().filter(of_this).filter_map(|record| {
+            let verdict = record["verdict"].as_str()?;
+            let passed = is_green(verdict);
+            (passed || RAN.contains(&verdict)).then(|| tree(record)).flatten().map(|tree| (tree, passed))
+        });
+        passes.chain(other).collect()
     }
 
     /// Returns the name of the newest result that did not prove it.
@@ -46,7 +77,7 @@ impl Feature {
 
     /// Tells whether a person took it although its check could be run, so that a sweep watches over it.
     pub fn is_accepted_green(&self) -> bool {
-        let green = |record: &serde_json::Value| record["verdict"].as_str().is_some_and(is_green);
+        let green = |record: &Value| record["verdict"].as_str().is_some_and(is_green);
         self.check.is_some() && self.accepted.as_ref().is_some_and(green)
     }
 

@@ -24,6 +24,15 @@ impl Checklist {
         })
     }
 
+    /// Keeps what tools load by themselves as it was when the check was approved.
+    pub fn keep_soft(&mut self, id: &str, soft: &BTreeMap<String, String>) -> Result<()> {
+        self.change(id, |fields| {
+            if let Some(Value::Object(check)) = fields.get_mut("check") {
+                set(check, "soft", json!(soft));
+            }
+        })
+    }
+
     /// Keeps what the check found when it was approved.
     pub fn set_baseline(&mut self, id: &str, verdict: &Verdict) -> Result<()> {
         self.expect_own(id, verdict)?;
@@ -46,6 +55,7 @@ impl Checklist {
             set(fields, "passes", json!(true));
             set(fields, "evidence", verdict.to_evidence());
             clear(fields, &["checked", "last_verdict", "blocked", "check_problem", "regressed"]);
+            note_flip(fields, verdict);
         })
     }
 
@@ -56,7 +66,10 @@ impl Checklist {
             bail!("the check of `{id}` did not pass again: {}", verdict.trial().sentence());
         }
         let checked = json!({"commit": verdict.commit(), "tree": verdict.tree(), "at": verdict.at()});
-        self.change(id, |fields| set(fields, "checked", checked))
+        self.change(id, |fields| {
+            set(fields, "checked", checked);
+            note_flip(fields, verdict);
+        })
     }
 
     /// Takes a pass back; the evidence is kept as `regressed`.
@@ -65,8 +78,7 @@ impl Checklist {
     /// When the verdict does not say that the check fails.
     pub fn regress(&mut self, id: &str, verdict: &Verdict) -> Result<()> {
         self.expect_own(id, verdict)?;
-        let silent = matches!(verdict.finding(), Finding::Interrupted | Finding::NotCommitted);
-        if silent || verdict.finding().is_green() {
+        if verdict.finding().is_silent() || verdict.finding().is_green() {
             bail!("the verdict on `{id}` is no failure: {}", verdict.trial().sentence());
         }
         let feature = self.find(id)?;
@@ -79,6 +91,7 @@ impl Checklist {
             set(fields, "regressed", evidence);
             set(fields, "last_verdict", verdict.to_last_verdict());
             set(fields, "attempts", json!(0));
+            note_flip(fields, verdict);
         })
     }
 
@@ -94,6 +107,7 @@ impl Checklist {
         self.change(id, |fields| {
             set(fields, "last_verdict", last);
             set(fields, "attempts", json!(attempts));
+            note_flip(fields, verdict);
             if verdict.finding().is_red() && !stands {
                 set(fields, "baseline", verdict.to_baseline());
             }
@@ -176,11 +190,24 @@ fn set(fields: &mut Map<String, Value>, key: &str, value: Value) {
     fields.insert(key.to_owned(), value);
 }
 
+/// Keeps that a check's result changed without a change of the tree; from then on it has to pass several times.
+fn note_flip(fields: &mut Map<String, Value>, verdict: &Verdict) {
+    if verdict.flipped() {
+        let flip = json!({
+            "check": verdict.check(), "commit": verdict.commit(), "tree": verdict.tree(), "at": verdict.at(),
+        });
+        set(fields, "flaky", flip);
+    }
+}
+
 /// Forgets what was known from a check that is no longer the feature's.
 pub(super) fn forget(fields: &mut Map<String, Value>) {
     set(fields, "passes", json!(false));
     set(fields, "attempts", json!(0));
-    clear(fields, &["evidence", "checked", "last_verdict", "baseline", "blocked", "check_problem", "regressed"]);
+    clear(
+        fields,
+        &["evidence", "checked", "last_verdict", "baseline", "blocked", "check_problem", "regressed", "flaky"],
+    );
 }
 
 /// Sets to null what is there.

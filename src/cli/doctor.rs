@@ -117,10 +117,10 @@ fn around(context: &Context, settings: &Settings, machine: &Machine<'_>) -> Resu
     };
     let interrupt = Interrupt::new();
     if !Store::exists(&Place::in_project(project.root(), project.common_dir())) {
-        return doctor::project(&project, None, machine);
+        return doctor::project(&project, None, settings, machine);
     }
     let opened = Workspace::open(directory, Access::Look, settings, context.clock, &*context.output, &interrupt);
-    match opened.and_then(|mut ws| doctor::project(&project, Some(&mut ws), machine)) {
+    match opened.and_then(|mut ws| doctor::project(&project, Some(&mut ws), settings, machine)) {
         Ok(findings) => Ok(findings),
         Err(error) => {
             let hint = error.downcast_ref::<Failure>().and_then(|failure| failure.hint.clone());

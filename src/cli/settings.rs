@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::sandbox::Commands;
+use crate::config::Checkout;
 use crate::config::Config;
 use crate::config::Review;
 use crate::engine::budget::Limits;
@@ -30,6 +31,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
     let key = variables.get(&config.provider.key_env).filter(|key| !key.is_empty());
     let secret_names = vec![config.provider.key_env.clone(), "ANTHROPIC_AUTH_TOKEN".to_owned()];
     let inner = sandbox::environment(variables, &config.sandbox.pass_env, &secret_names);
+    let sandbox_settings = super::sandbox::settle(config, context, commands)?;
     Ok(Settings {
         model: config.agent.model.clone(),
         max_tokens: config.agent.max_tokens,
@@ -44,14 +46,23 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         sweep_budget: config.run.sweep_budget,
         review: config.gate.review == Review::Ask,
         gate: gate::Settings {
+            sandbox: sandbox_settings.clone(),
             timeout: config.gate.timeout,
             grace: GRACE,
             keep: KEEP,
             environment: inner.clone(),
             scratch: variables.get("TMPDIR").map_or_else(std::env::temp_dir, PathBuf::from),
             tool_home: variables.get("HOME").map(PathBuf::from),
+            checkout: match config.gate.checkout {
+                Checkout::Auto => gate::Checkout::Auto,
+                Checkout::Clean => gate::Checkout::Clean,
+                Checkout::InPlace => gate::Checkout::InPlace,
+            },
+            prepare: config.gate.prepare.clone(),
+            strict: config.gate.strict,
+            soft_closure: config.gate.soft_closure.clone(),
         },
-        sandbox: super::sandbox::settle(config, context, commands)?,
+        sandbox: sandbox_settings,
         sandbox_foreseen: super::sandbox::foreseen(config),
         tool_limits: tools::Limits::default(),
         caps: Caps {

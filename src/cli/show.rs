@@ -10,6 +10,8 @@ use super::status::tone;
 use crate::engine;
 use crate::engine::workspace::Access;
 use crate::engine::workspace::Workspace;
+use crate::gate::Mode;
+use crate::gate::Pin;
 use anyhow::Result;
 use serde_json::Value;
 use serde_json::json;
@@ -83,6 +85,7 @@ pub(super) fn feature_lines(feature: &Value, state: &str) -> Vec<Line> {
         ("last_verdict", "last result"),
         ("baseline", "was red"),
         ("regressed", "was proven"),
+        ("flaky", "is flaky"),
         ("accepted", "accepted"),
     ];
     for (key, label) in results.into_iter().filter(|(key, _)| feature[key].is_object()) {
@@ -172,7 +175,12 @@ fn check_lines(check: &Value) -> Vec<Line> {
     }
     lines.extend(form(check).filter(|_| !manual).map(|form| labelled("", &format!("form: {form}"))));
     for (path, id) in check["pins"].as_object().into_iter().flatten() {
-        let pin = id.as_str().map_or("absent".to_owned(), |id| id.chars().take(8).collect());
+        let short = |pin: &str| {
+            let Pin { id, mode } = Pin::read(pin);
+            let executable = if mode == Some(Mode::Executable) { ", executable" } else { "" };
+            format!("{}{executable}", id.chars().take(8).collect::<String>())
+        };
+        let pin = id.as_str().map_or("absent".to_owned(), short);
         lines.push(labelled("", &format!("pinned: {path} ({pin})")));
     }
     lines
@@ -183,8 +191,21 @@ fn result_lines(label: &str, result: &Value) -> Vec<Line> {
     let place = [plain(&result["session"]).map(|session| format!("session {session}")), plain(&result["at"])];
     let parts: Vec<String> = result_parts(result).into_iter().chain(place.into_iter().flatten()).collect();
     let mut lines = vec![labelled(label, &parts.join(" · "))];
+    let detail = result["detail"].as_str().unwrap_or_default();
+    lines.extend(detail.lines().skip(1).map(|line| labelled("", &line.replace('\t', "    "))));
     if let Some(path) = result["output"]["path"].as_str() {
         lines.push(labelled("", &format!("output: {path}")));
+    }
+    let lists = [
+        ("overlaid", "the approved version was used of"),
+        ("soft", "changed since approval, and loaded by tools by themselves"),
+        ("disclosed", "note"),
+    ];
+    for (key, label) in lists {
+        let entries: Vec<&str> = result[key].as_array().into_iter().flatten().filter_map(Value::as_str).collect();
+        if !entries.is_empty() {
+            lines.push(labelled("", &format!("{label}: {}", entries.join(", "))));
+        }
     }
     let tail = result["tail"].as_str().unwrap_or_default();
     lines.extend(tail.lines().map(|line| labelled("", "| ").add(Tone::Plain, &line.replace('\t', "    "))));
@@ -198,12 +219,14 @@ fn result_parts(result: &Value) -> Vec<String> {
         plain(&result["reason"]),
         plain(&result["problem"]),
         plain(&result["verdict"]),
-        plain(&result["detail"]).map(|detail| detail.replace('\n', "; ")),
+        plain(&result["detail"]).and_then(|detail| detail.lines().next().map(str::to_owned)),
         plain(&result["exit"]).map(|exit| format!("exit {exit}")),
         result["seconds"].as_f64().map(|seconds| format!("{seconds:.1} s")),
         short(&result["commit"]).map(|commit| format!("commit {commit}")),
         short(&result["check"]).map(|check| format!("check {check}")),
         plain(&result["level"]).map(|level| format!("sandbox {level}")),
+        plain(&result["checkout"]).map(|place| format!("checkout {place}")),
+        plain(&result["form"]).map(|form| format!("decided by {form}")),
         plain(&result["approved_by"]).map(|who| format!("approved by {who}")),
     ];
     parts.into_iter().flatten().collect()
@@ -233,10 +256,11 @@ mod tests {
         let feature = json!({
             "id": "login", "title": "A user can log in", "description": "By e-mail.\nAnd password.", "steps": ["open /login"],
             "depends_on": ["signup"], "attempts": 2, "blocked": null,
-            "check": {"run": "sh t.sh\nsh u.sh", "timeout": "30s", "approved_by": "user", "pins": {"t.sh": "0123456789", "u.sh": null}},
+            "check": {"run": "sh t.sh\nsh u.sh", "timeout": "30s", "approved_by": "user", "pins": {"t.sh": "100755 0123456789", "u.sh": null}},
             "evidence": {"commit": "89abcdef01", "tree": "t", "check": "aaaabbbbcc", "exit": 0, "seconds": 0.31, "level": "plain",
-                         "approved_by": "user", "session": 3, "at": "2026-11-29T14:03:00Z", "output": {"path": "/a/b"}},
-            "last_verdict": {"verdict": "failed", "exit": 1, "commit": "77", "tail": "one\n\ttwo\x1b"},
+                         "approved_by": "user", "session": 3, "at": "2026-11-29T14:03:00Z", "output": {"path": "/a/b"},
+                         "checkout": "clean", "form": "files of memory", "overlaid": ["t.sh"], "soft": ["Makefile"], "disclosed": []},
+            "last_verdict": {"verdict": "failed", "exit": 1, "commit": "77", "detail": "why\n+more", "tail": "one\n\ttwo\x1b"},
         });
         let expected = "\
 login: proven
@@ -250,11 +274,14 @@ check          sh t.sh
                timeout: 30s
                approved by: user
                form: project files, pinned
-               pinned: t.sh (01234567)
+               pinned: t.sh (01234567, executable)
                pinned: u.sh (absent)
-proven         exit 0 · 0.3 s · commit 89abcdef · check aaaabbbb · sandbox plain · approved by user · session 3 · 2026-11-29T14:03:00Z
+proven         exit 0 · 0.3 s · commit 89abcdef · check aaaabbbb · sandbox plain · checkout clean · decided by files of memory · approved by user · session 3 · 2026-11-29T14:03:00Z
                output: /a/b
-last result    failed · exit 1 · commit 77
+               the approved version was used of: t.sh
+               changed since approval, and loaded by tools by themselves: Makefile
+last result    failed · why · exit 1 · commit 77
+               +more
                | one
                |     two\\u{1b}
 tries          2

@@ -180,7 +180,7 @@ mod tests {
             tokens: 1_200_000,
             cost: Some(3.41),
             sandbox: "plain".into(),
-            checkout: "in-place".into(),
+            checkout: "clean (there is no lock file)".into(),
             ..Report::default()
         }
     }
@@ -202,7 +202,7 @@ features  1 of 2 required done; next: export-all
 
 sessions  2; newest: 7, on login: the agent handed over
 spent     1.2M tokens · 3.41 USD
-checks    run in-place, sandbox: plain
+checks    run clean (there is no lock file), sandbox: plain
 memory    /p/.git/longhaul/memory.git
           read it: git --git-dir='/p/.git/longhaul/memory.git' log --stat
 ";

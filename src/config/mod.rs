@@ -88,8 +88,21 @@ pub struct Run {
 /// How checks are run.
 #[derive(Clone, Debug)]
 pub struct Gate {
+    pub checkout: Checkout,
+    /// Text for `sh`; empty: none.
+    pub prepare: String,
     pub review: Review,
+    pub strict: bool,
+    pub soft_closure: Vec<String>,
     pub timeout: Duration,
+}
+
+/// Where checks run.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Checkout {
+    Auto,
+    Clean,
+    InPlace,
 }
 
 /// Whether a person looks at the checks before work begins.
@@ -228,12 +241,19 @@ fn read_budget(layers: &Layers) -> Result<Budget> {
 }
 
 fn read_gate(layers: &Layers) -> Result<Gate> {
-    layers.get("gate.checkout")?.choice(&[("auto", ()), ("clean", ()), ("in-place", ())])?;
-    layers.get("gate.prepare")?.text()?;
-    layers.get("gate.strict")?.boolean()?;
     layers.get("run.branch")?.text()?;
+    let patterns = layers.get("gate.soft_closure")?;
+    let soft_closure = patterns.list()?;
+    if soft_closure.iter().any(|pattern| globset::Glob::new(pattern).is_err()) {
+        return patterns.refuse("a list of patterns such as [\"fixtures/**\"]");
+    }
+    let places = [("auto", Checkout::Auto), ("clean", Checkout::Clean), ("in-place", Checkout::InPlace)];
     Ok(Gate {
+        checkout: layers.get("gate.checkout")?.choice(&places)?,
+        prepare: layers.get("gate.prepare")?.text()?,
         review: layers.get("gate.review")?.choice(&[("auto", Review::Auto), ("ask", Review::Ask)])?,
+        strict: layers.get("gate.strict")?.boolean()?,
+        soft_closure,
         timeout: layers.get("gate.timeout")?.duration()?,
     })
 }

@@ -5,14 +5,11 @@ use crate::failure::Failure;
 use anyhow::Result;
 
 /// Settings, and the values this version can honour.
-const HONOURED: [(&str, &[&str]); 10] = [
+const HONOURED: [(&str, &[&str]); 7] = [
     ("agent.driver", &["api"]),
     ("agent.small_model", &[""]),
     ("provider.tools", &["typed"]),
     ("run.branch", &[""]),
-    ("gate.checkout", &["auto", "in-place"]),
-    ("gate.prepare", &[""]),
-    ("gate.strict", &["false"]),
     ("memory.secrets", &["refuse"]),
     ("memory.expire_unused", &["off", "0"]),
     ("recall.notes", &["5"]),

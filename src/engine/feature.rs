@@ -126,6 +126,8 @@ pub(in crate::engine) fn save_approved(
 pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[String]) -> Result<Vec<Change>> {
     let scripts = ws.check_files()?;
     let mut changes: Vec<Change> = Vec::new();
+    let head = ws.project.head()?;
+    let soft = head.map(|head| gate::soft(&ws.project, &head.tree, &ws.settings.gate)).transpose()?;
     for id in ids {
         let Some(check) = checklist.find(id)?.check.clone() else { continue };
         let closure = gate::closure(&ws.project, &check, &scripts)?;
@@ -137,7 +139,10 @@ pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[S
                 changes.push(Change::put(path, file.bytes.clone()));
             }
         }
-        checklist.pin(id, &closure.into_iter().map(|file| (file.path, file.id)).collect())?;
+        checklist.pin(id, &closure.into_iter().map(|file| (file.path.clone(), file.pin())).collect())?;
+        if let Some(soft) = &soft {
+            checklist.keep_soft(id, soft)?;
+        }
     }
     Ok(changes)
 }

@@ -169,6 +169,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         init_script: place.init_script.as_deref().map(|script| tools::init_command(script, Phase::Start)),
         artifacts: session.artifacts.clone(),
         left_out: Vec::new(),
+        before: session.untracked.clone(),
         session: Some(session.number),
         clock: ws.clock,
     };

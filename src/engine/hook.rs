@@ -252,6 +252,9 @@ fn entry(
     for id in &report.swept.regressed {
         facts.push(format!("regressed: {id}"));
     }
+    if !report.swept.out_of_time.is_empty() {
+        facts.push(format!("not looked at again, out of time: {}", report.swept.out_of_time.join(", ")));
+    }
     let commits = ws.project.commits_since(&session.started_at)?;
     let short: Vec<&str> = commits.iter().take(10).map(|id| &id[..7]).collect();
     let more =

@@ -193,7 +193,7 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
         let hint = "run without `--no-final-sweep` to look at all of them at the final commit";
         return Ok(Some(Failure::new(Kind::Limit, text).hint(hint).into()));
     }
-    if verify::due(checklist, tree).is_empty() {
+    if verify::due(ws, checklist, tree).is_empty() {
         return Ok(Some(Stop::Done(done_line(checklist, tree))));
     }
     ws.notice("final sweep: every check once more at the final commit");

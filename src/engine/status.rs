@@ -101,8 +101,14 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
         cost,
         has_spec: ws.memory.read(SPEC)?.is_some(),
         sandbox: ws.settings.sandbox_foreseen.to_owned(),
-        checkout: gate::IN_PLACE.to_owned(),
+        checkout: checkout(ws)?,
     })
+}
+
+/// Says where checks run, and why there.
+fn checkout(ws: &Workspace) -> Result<String> {
+    let (place, why) = gate::place(&ws.project, ws.settings.gate.checkout, &ws.settings.gate.prepare)?;
+    Ok(format!("{place} ({why})"))
 }
 
 fn line(feature: &Feature, state: State) -> Line {

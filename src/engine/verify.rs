@@ -13,6 +13,7 @@ use crate::failure::Kind;
 use crate::gate;
 use crate::gate::Candidate;
 use crate::gate::Finding;
+use crate::gate::Known;
 use crate::gate::Red;
 use crate::gate::Verdict;
 use anyhow::Result;
@@ -85,14 +86,14 @@ pub fn judge(ws: &Workspace, feature: &Feature, at: &Occasion) -> Result<Verdict
             .hint(format!("`longhaul feature edit {}` gives it one", feature.id))
             .into());
     };
-    let verdict = ws.gate(at)?.judge(&feature.id, check, red(feature).as_ref(), &|id| ws.pinned(id))?;
+    let verdict = ws.gate(at)?.judge(&feature.id, check, &known(ws, feature), &|id| ws.pinned(id))?;
     keep_moved(ws, &verdict)?;
     Ok(verdict)
 }
 
 /// Tells whether a verdict is about the circumstances only, so that nothing follows from it for the feature.
 fn says_nothing(verdict: &Verdict) -> bool {
-    matches!(verdict.finding(), Finding::Interrupted | Finding::NotCommitted)
+    verdict.finding().is_silent()
 }
 
 /// Hands the recorded non-pass of a feature to the gate.
@@ -101,10 +102,20 @@ fn red(feature: &Feature) -> Option<Red> {
     Some(Red { commit: baseline.commit.clone(), verdict: baseline.verdict.clone(), check: baseline.check.clone() })
 }
 
+/// Hands to the gate what is recorded of a feature.
+fn known(ws: &Workspace, feature: &Feature) -> Known {
+    let tree_of = |commit: &str| ws.project.tree_of(commit).ok();
+    let mut known = Known { red: red(feature), flaky: feature.is_flaky(), results: feature.results() };
+    let digest = feature.check.as_ref().map(gate::Check::digest);
+    let failure = feature.red().filter(|red| red.is_failure() && Some(&red.check) == digest.as_ref());
+    known.results.extend(failure.and_then(|red| Some((tree_of(&red.commit)?, false))));
+    known
+}
+
 /// Commits what a check changed in tracked files, so that the next one meets a clean tree and nothing is thrown away.
 fn keep_moved(ws: &Workspace, verdict: &Verdict) -> Result<()> {
-    // What was uncommitted before the check is not the check's.
-    if verdict.finding() == Finding::NotCommitted || ws.project.changes()?.tracked.is_empty() {
+    // What was uncommitted before the check, or when it ran elsewhere, is not the check's.
+    if !verdict.is_in_place() || ws.project.changes()?.tracked.is_empty() {
         return Ok(());
     }
     let subject = format!("wip(changed by the check of {})", verdict.feature());
@@ -178,9 +189,10 @@ fn tell(ws: &Workspace, verdict: &Verdict, seen: Seen) {
 /// Returns what the check said: the end of its output, and the gate's reason where the exit code does not tell.
 fn said(verdict: &Verdict) -> String {
     let (tail, detail) = (verdict.trial().last_lines(TAIL), verdict.trial().detail());
-    let way_out = match verdict.finding() {
-        Finding::CheckChanged => format!("if the change is right, `longhaul accept {}` approves it", verdict.feature()),
-        _ => String::new(),
+    let changed = verdict.finding() == Finding::CheckChanged || !verdict.overlaid().is_empty();
+    let way_out = match changed && !verdict.finding().is_green() {
+        true => format!("if the change is right, `longhaul accept {}` approves it", verdict.feature()),
+        false => String::new(),
     };
     [detail, &tail, &way_out].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
@@ -234,8 +246,10 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
 pub struct Swept {
     pub passed: Vec<String>,
     pub regressed: Vec<String>,
-    /// Not reached within the time; nothing is said about them.
+    /// Nothing is said about them.
     pub left: Vec<String>,
+    /// Those of them whose turn did not come within the time.
+    pub out_of_time: Vec<String>,
 }
 
 /// Re-runs the checks of features already done whose newest pass is of another tree; all in one commit.
@@ -243,20 +257,24 @@ pub struct Swept {
 /// `touched` are the paths changed by the session: checks that depend on them go first.
 pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at: &Occasion) -> Result<Swept> {
     let mut checklist = ws.checklist()?;
-    let due = due(&checklist, &ws.head()?.tree);
+    let due = due(ws, &checklist, &ws.head()?.tree);
     if due.is_empty() {
         return Ok(Swept::default());
     }
     let told = &mut |verdict: &Verdict| tell(ws, verdict, Seen::Again);
     let swept = ws.gate(at)?.sweep(gate::order(due, touched), limit, &|id| ws.pinned(id), told)?;
-    let mut found = Swept { left: swept.left, ..Swept::default() };
+    let mut found = Swept::default();
+    for (id, reason) in swept.left {
+        if reason == Finding::OutOfTime {
+            found.out_of_time.push(id.clone());
+        }
+        found.left.push(id);
+    }
     let mut facts = Vec::new();
     for verdict in &swept.verdicts {
         keep_moved(ws, verdict)?;
         let id = verdict.feature().to_owned();
-        if says_nothing(verdict) {
-            found.left.push(id);
-        } else if verdict.finding().is_green() {
+        if verdict.finding().is_green() {
             checklist.rechecked(&id, verdict)?;
             facts.push(Fact::verdict("recheck", verdict));
             found.passed.push(id);
@@ -272,7 +290,7 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
 }
 
 /// Lists the done features whose newest pass is of another tree than `tree`.
-pub fn due(checklist: &Checklist, tree: &str) -> Vec<Candidate> {
+pub fn due(ws: &Workspace, checklist: &Checklist, tree: &str) -> Vec<Candidate> {
     let is_due = |feature: &Feature| match checklist.state(&feature.id, tree) {
         State::Stale => true,
         State::Accepted => feature.is_accepted_green() && !feature.was_green_on(tree),
@@ -280,7 +298,7 @@ pub fn due(checklist: &Checklist, tree: &str) -> Vec<Candidate> {
     };
     let candidate = |feature: &Feature| {
         let check = feature.check.clone().filter(|_| is_due(feature))?;
-        Some(Candidate { feature: feature.id.clone(), check, red: red(feature), at: feature.checked_at() })
+        Some(Candidate { feature: feature.id.clone(), check, known: known(ws, feature), at: feature.checked_at() })
     };
     checklist.features().iter().filter_map(candidate).collect()
 }

@@ -28,6 +28,7 @@ use crate::process::Interrupt;
 use crate::process::Survivor;
 use crate::project::Head;
 use crate::project::Identity;
+use crate::project::Marks;
 use crate::project::Project;
 use crate::prompts;
 use crate::sandbox;
@@ -278,6 +279,7 @@ impl<'a> Workspace<'a> {
             init_script: self.init_script()?.as_deref().map(|script| tools::init_command(script, Phase::Start)),
             artifacts: at.outputs.clone(),
             left_out: at.left_out.clone(),
+            before: Marks::new(),
             session: at.session,
             clock: self.clock,
         })

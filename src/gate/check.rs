@@ -42,9 +42,11 @@ pub struct Check {
     /// Text the output must hold; it can refuse a pass, never make one.
     pub expect: Option<String>,
     pub approved_by: String,
-    /// What the files it depends on were at approval; none: absent. Files of memory's `checks/` are named `checks/…`, a
-    /// project's own folder of that name `./checks/…`.
+    /// What the files it depends on were at approval, as [`crate::gate::Pinned::pin`] writes it; none: absent. Files of
+    /// memory's `checks/` are named `checks/…`, a project's own folder of that name `./checks/…`.
     pub pins: BTreeMap<String, Option<String>>,
+    /// What tools load by themselves, as it was at approval; none: not recorded. It does not decide.
+    pub soft: Option<BTreeMap<String, String>>,
 }
 
 /// Why a check cannot be read.
@@ -55,8 +57,21 @@ pub struct Problem {
     pub reason: String,
 }
 
-const KEYS: [&str; 12] =
-    ["run", "cwd", "timeout", "setup", "ready", "runs", "closure", "network", "kind", "expect", "approved_by", "pins"];
+const KEYS: [&str; 13] = [
+    "run",
+    "cwd",
+    "timeout",
+    "setup",
+    "ready",
+    "runs",
+    "closure",
+    "network",
+    "kind",
+    "expect",
+    "approved_by",
+    "pins",
+    "soft",
+];
 
 impl Check {
     /// Makes a check of a command alone.
@@ -92,6 +107,7 @@ impl Check {
             expect: field(fields, "expect")?,
             approved_by: field(fields, "approved_by")?.unwrap_or_default(),
             pins: field(fields, "pins")?.unwrap_or_default(),
+            soft: field(fields, "soft")?,
         };
         check.validated()
     }
@@ -127,6 +143,17 @@ impl Check {
             self.pins,
         ]);
         format!("{:x}", Sha256::digest(deciding.to_string()))
+    }
+
+    /// Names what decides beside the product: files of memory, pinned files of the project, or the command alone.
+    pub fn form(&self) -> &'static str {
+        let of_memory = |path: &String| path.starts_with("checks/");
+        match () {
+            () if self.pins.is_empty() => "the command",
+            () if self.pins.keys().all(of_memory) => "files of memory",
+            () if self.pins.keys().any(of_memory) => "files of memory and of the project",
+            () => "files of the project",
+        }
     }
 
     fn validated(self) -> Result<Self, Problem> {
@@ -182,7 +209,8 @@ mod tests {
         let value = json!({
             "run": "sh \"$LONGHAUL_CHECKS/login.sh\"", "cwd": "web", "timeout": "1.5s", "setup": "init", "ready": "true",
             "runs": 3, "closure": ["tests/**", "!tests/tmp/**"], "network": true, "kind": "command", "expect": "ok",
-            "approved_by": "initializer", "pins": {"checks/login.sh": "abc", "tests/x": null}, "mine": 1,
+            "approved_by": "initializer", "pins": {"checks/login.sh": "abc", "tests/x": null},
+            "soft": {"conftest.py": "abc"}, "mine": 1,
         });
         let expected = Check {
             run: "sh \"$LONGHAUL_CHECKS/login.sh\"".to_owned(),
@@ -200,6 +228,7 @@ mod tests {
                 ("checks/login.sh".to_owned(), Some("abc".to_owned())),
                 ("tests/x".to_owned(), None),
             ]),
+            soft: Some(BTreeMap::from([("conftest.py".to_owned(), "abc".to_owned())])),
         };
         assert_eq!(Check::read(&value), Ok(expected));
     }
@@ -259,7 +288,8 @@ mod tests {
         let check = Check::command("true");
         let approved = Check { approved_by: "somebody".to_owned(), ..check.clone() };
         let pinned = Check { pins: BTreeMap::from([("tests/x".to_owned(), None)]), ..check.clone() };
-        assert_eq!(check.digest(), approved.digest());
+        let soft = Check { soft: Some(BTreeMap::from([("conftest.py".to_owned(), "1".to_owned())])), ..check.clone() };
+        assert_eq!([approved.digest(), soft.digest()], [check.digest(), check.digest()]);
         assert_ne!(check.digest(), pinned.digest());
         assert_ne!(check.digest(), Check::command("false").digest());
     }

@@ -15,13 +15,24 @@ use globset::GlobSet;
 use globset::GlobSetBuilder;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::fmt::Display;
+use std::fmt::Formatter;
 use std::fs;
 use std::io::ErrorKind;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// What tools write beside tests by themselves, and what is ours.
 const PASSED_OVER: [&str; 6] = [".git", ".longhaul", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache"];
+
+/// How a file lies there, as far as it decides.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Mode {
+    Plain,
+    Executable,
+    Link,
+}
 
 /// One file of a closure as it lies there now.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -30,29 +41,105 @@ pub struct Pinned {
     pub path: String,
     /// Git's id of the bytes; none when there is no such file.
     pub id: Option<String>,
+    pub mode: Mode,
     pub bytes: Vec<u8>,
+}
+
+impl Pinned {
+    /// Returns what [`Check::pins`] keeps of it.
+    pub fn pin(&self) -> Option<String> {
+        // Memory's files are always laid out as executables.
+        let of_memory = self.path.starts_with("checks/");
+        self.id.as_ref().map(|id| if of_memory { id.clone() } else { Pin { id, mode: Some(self.mode) }.to_string() })
+    }
+}
+
+/// A pin taken apart.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Pin<'a> {
+    pub id: &'a str,
+    /// None in pins made before modes were pinned, which allow any.
+    pub mode: Option<Mode>,
+}
+
+impl<'a> Pin<'a> {
+    /// Reads a pin; one without a mode is an id alone.
+    pub fn read(pin: &'a str) -> Self {
+        match pin.split_once(' ') {
+            Some(("100644", id)) => Self { id, mode: Some(Mode::Plain) },
+            Some(("100755", id)) => Self { id, mode: Some(Mode::Executable) },
+            Some(("120000", id)) => Self { id, mode: Some(Mode::Link) },
+            _ => Self { id: pin, mode: None },
+        }
+    }
+
+    /// Tells whether the file is what was pinned.
+    pub fn fits(&self, file: &Pinned) -> bool {
+        file.id.as_deref() == Some(self.id) && self.mode.is_none_or(|mode| mode == file.mode)
+    }
+}
+
+impl Display for Pin<'_> {
+    fn fmt(&self, formatter: &mut Formatter) -> std::fmt::Result {
+        match self.mode {
+            Some(Mode::Plain) => write!(formatter, "100644 {}", self.id),
+            Some(Mode::Executable) => write!(formatter, "100755 {}", self.id),
+            Some(Mode::Link) => write!(formatter, "120000 {}", self.id),
+            None => formatter.write_str(self.id),
+        }
+    }
 }
 
 /// Returns the files that the check's hard closure holds now, by path.
 pub fn closure(project: &Project, check: &Check, files: &CheckFiles) -> Result<Vec<Pinned>> {
+    closure_in(project.root(), project, check, files)
+}
+
+/// Returns the files of the check's hard closure as they lie in `folder`, which holds a tree of the project.
+pub(in crate::gate) fn closure_in(
+    folder: &Path,
+    project: &Project,
+    check: &Check,
+    files: &CheckFiles,
+) -> Result<Vec<Pinned>> {
     let named = Named::of(project.root(), check, files);
-    let mut pinned = BTreeMap::new();
+    let mut found = BTreeMap::new();
     for name in named.memory {
-        let bytes = files.get(&name).map(<[u8]>::to_vec);
-        pinned.insert(format!("checks/{name}"), bytes);
+        let bytes = files.get(&name).map(|bytes| (Mode::Plain, bytes.to_vec()));
+        found.insert(format!("checks/{name}"), bytes);
     }
     let patterns = Patterns::of(check, &named.project)?;
     for path in named.project.iter().chain(&patterns.literal) {
-        collect(project.root(), path, &patterns, &|_| true, &mut pinned)?;
+        collect(folder, path, &patterns, &|_| true, &mut found)?;
     }
-    for folder in &patterns.roots {
-        collect(project.root(), folder, &patterns, &|path| patterns.wanted.is_match(path), &mut pinned)?;
+    for root in &patterns.roots {
+        collect(folder, root, &patterns, &|path| patterns.wanted.is_match(path), &mut found)?;
     }
-    let with_id = |(path, bytes): (String, Option<Vec<u8>>)| {
-        let id = bytes.as_deref().map(project::blob_id);
-        Pinned { path, id, bytes: bytes.unwrap_or_default() }
+    let with_id = |(path, file): (String, Option<(Mode, Vec<u8>)>)| {
+        let id = file.as_ref().map(|(_, bytes)| project::blob_id(bytes));
+        let (mode, bytes) = file.unwrap_or((Mode::Plain, Vec::new()));
+        Pinned { path, id, mode, bytes }
     };
-    Ok(pinned.into_iter().map(with_id).collect())
+    Ok(found.into_iter().map(with_id).collect())
+}
+
+/// Returns the texts that run: the command, its setup and what it waits for, and the scripts of memory that they name.
+pub(in crate::gate) fn texts(check: &Check, files: &CheckFiles) -> Vec<String> {
+    let setup = check.setup.as_deref().filter(|setup| *setup != "init");
+    let mut texts: Vec<String> =
+        [Some(check.run.as_str()), setup, check.ready.as_deref()].into_iter().flatten().map(str::to_owned).collect();
+    let mut known = BTreeSet::new();
+    let mut at = 0;
+    while let Some(text) = texts.get(at) {
+        let words = words::words(&words::spelled_out(text));
+        for name in words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)) {
+            if known.insert(name.clone()) {
+                texts.extend(files.get(&name).map(lossy));
+            }
+        }
+        at += 1;
+    }
+    texts
 }
 
 /// What the texts of a check name.
@@ -66,18 +153,11 @@ impl Named {
         let root = root.to_string_lossy();
         let root = root.trim_end_matches('/');
         let mut named = Self { memory: BTreeSet::new(), project: BTreeSet::new() };
-        let setup = check.setup.as_deref().filter(|setup| *setup != "init");
-        let mut texts: Vec<String> = [Some(check.run.as_str()), setup, check.ready.as_deref()]
-            .into_iter()
-            .flatten()
-            .map(str::to_owned)
-            .collect();
-        while let Some(text) = texts.pop() {
+        for text in texts(check, files) {
             let words = words::words(&words::spelled_out(&text));
-            for name in words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)) {
-                texts.extend(files.get(&name).filter(|_| !named.memory.contains(&name)).map(lossy));
-                named.memory.insert(name);
-            }
+            named
+                .memory
+                .extend(words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)));
             named.add_tests(&words, &check.cwd, root);
         }
         named
@@ -148,7 +228,7 @@ fn collect(
     path: &str,
     patterns: &Patterns,
     wanted: &dyn Fn(&str) -> bool,
-    into: &mut BTreeMap<String, Option<Vec<u8>>>,
+    into: &mut BTreeMap<String, Option<(Mode, Vec<u8>)>>,
 ) -> Result<()> {
     let name = path.rsplit('/').next().unwrap_or_default();
     if PASSED_OVER.contains(&name) || patterns.unwanted.is_match(path) {
@@ -156,12 +236,12 @@ fn collect(
     }
     let full = root.join(path);
     let context = || format!("could not read `{path}`, a file of the check");
-    let kind = match fs::symlink_metadata(&full) {
-        Ok(metadata) => Some(metadata.file_type()),
+    let found = match fs::symlink_metadata(&full) {
+        Ok(metadata) => Some(metadata),
         Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
         Err(error) => return Err(error).with_context(context),
     };
-    if kind.is_some_and(|kind| kind.is_dir()) {
+    if found.as_ref().is_some_and(fs::Metadata::is_dir) {
         for entry in fs::read_dir(&full).with_context(context)? {
             let entry = entry.with_context(context)?.file_name();
             let below =
@@ -170,9 +250,9 @@ fn collect(
         }
         return Ok(());
     }
-    let bytes = match kind {
-        Some(kind) if kind.is_file() => Some(fs::read(&full).with_context(context)?),
-        Some(kind) if kind.is_symlink() => Some(link_bytes(&full).with_context(context)?),
+    let bytes = match found {
+        Some(found) if found.is_file() => Some((mode_of(&found), fs::read(&full).with_context(context)?)),
+        Some(found) if found.is_symlink() => Some((Mode::Link, link_bytes(&full).with_context(context)?)),
         _ => None,
     };
     let absent_pattern = bytes.is_none() && words::is_pattern(path);
@@ -180,6 +260,10 @@ fn collect(
         into.insert(pin_name(path), bytes);
     }
     Ok(())
+}
+
+fn mode_of(file: &fs::Metadata) -> Mode {
+    if file.permissions().mode() & 0o100 == 0 { Mode::Plain } else { Mode::Executable }
 }
 
 /// Returns what decides behind a link: where it leads and, if that is a file, what is in it.

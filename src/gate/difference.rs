@@ -1,5 +1,7 @@
 //! How a check's files differ from what was approved, for people.
 
+use crate::gate::closure::Mode;
+use crate::gate::closure::Pin;
 use crate::gate::closure::Pinned;
 use similar::TextDiff;
 use std::collections::BTreeMap;
@@ -16,12 +18,16 @@ pub(in crate::gate) fn difference(
 ) -> Option<String> {
     let current: BTreeMap<&str, &Pinned> = now.iter().map(|file| (file.path.as_str(), file)).collect();
     let mut texts = Vec::new();
-    for (path, id) in pins {
+    for (path, pin) in pins {
         let file = current.get(path.as_str()).filter(|file| file.id.is_some());
-        match (id, file) {
-            (Some(id), Some(file)) if file.id.as_ref() == Some(id) => {}
+        match (pin.as_deref().map(Pin::read), file) {
+            (Some(pin), Some(file)) if pin.fits(file) => {}
             (None, None) => {}
-            (Some(id), Some(file)) => texts.push(changed(path, pinned(id).as_deref(), &file.bytes)),
+            (Some(pin), Some(file)) if file.id.as_deref() == Some(pin.id) => texts.push(format!(
+                "`{path}` has another mode than was approved: {}",
+                if file.mode == Mode::Executable { "it is executable now" } else { "it is not executable now" }
+            )),
+            (Some(pin), Some(file)) => texts.push(changed(path, pinned(pin.id).as_deref(), &file.bytes)),
             (Some(_), None) => texts.push(format!("`{path}` was there at approval and is gone")),
             (None, Some(_)) => texts.push(format!("`{path}` was absent at approval and is there now")),
         }
@@ -50,7 +56,7 @@ mod tests {
     use super::*;
 
     fn file(path: &str, id: Option<&str>, bytes: &str) -> Pinned {
-        Pinned { path: path.to_owned(), id: id.map(str::to_owned), bytes: bytes.into() }
+        Pinned { path: path.to_owned(), id: id.map(str::to_owned), mode: Mode::Plain, bytes: bytes.into() }
     }
 
     fn pins(pairs: &[(&str, Option<&str>)]) -> BTreeMap<String, Option<String>> {

@@ -3,7 +3,7 @@
 use crate::gate::Check;
 use crate::gate::Finding;
 use crate::gate::Gate;
-use crate::gate::Red;
+use crate::gate::Known;
 use crate::gate::Verdict;
 use anyhow::Result;
 use std::time::Duration;
@@ -14,7 +14,7 @@ use std::time::Instant;
 pub struct Candidate {
     pub feature: String,
     pub check: Check,
-    pub red: Option<Red>,
+    pub known: Known,
     /// When it last passed, as written in the evidence; empty comes first.
     pub at: String,
 }
@@ -23,13 +23,18 @@ pub struct Candidate {
 #[derive(Debug, Default)]
 pub struct Swept {
     pub verdicts: Vec<Verdict>,
-    /// Features whose turn did not come.
-    pub left: Vec<String>,
+    /// Features about which nothing is said, and why: out of time, interrupted, or not committed.
+    pub left: Vec<(String, Finding)>,
 }
 
-/// Orders a sweep: first what depends on a changed path, then what was longest not looked at.
+/// Orders a sweep: first what has a changed path in its closure, hard or soft, then what was longest not looked at.
 pub fn order(mut candidates: Vec<Candidate>, changed: &[String]) -> Vec<Candidate> {
-    let touched = |candidate: &Candidate| changed.iter().any(|path| candidate.check.pins.contains_key(path));
+    // A project's own `checks/` is pinned with a dot before it.
+    let pinned = |check: &Check, path: &String| {
+        let soft = check.soft.as_ref().is_some_and(|soft| soft.contains_key(path));
+        soft || check.pins.contains_key(path) || check.pins.contains_key(&format!("./{path}"))
+    };
+    let touched = |candidate: &Candidate| changed.iter().any(|path| pinned(&candidate.check, path));
     candidates.sort_by(|a, b| touched(b).cmp(&touched(a)).then_with(|| a.at.cmp(&b.at)));
     candidates
 }
@@ -47,23 +52,24 @@ impl Gate<'_> {
         let start = Instant::now();
         let mut swept = Swept::default();
         for candidate in candidates {
-            let over = self.interrupt.requested() || budget.is_some_and(|budget| start.elapsed() >= budget);
-            if over {
-                swept.left.push(candidate.feature);
+            let reason = match budget {
+                _ if self.interrupt.requested() => Some(Finding::Interrupted),
+                Some(budget) if start.elapsed() >= budget => Some(Finding::OutOfTime),
+                _ => None,
+            };
+            if let Some(reason) = reason {
+                swept.left.push((candidate.feature, reason));
                 continue;
             }
-            let verdict = self.judge(&candidate.feature, &candidate.check, candidate.red.as_ref(), pinned)?;
-            if verdict.finding() == Finding::Interrupted {
-                swept.left.push(candidate.feature);
-                continue;
+            let verdict = self.judge(&candidate.feature, &candidate.check, &candidate.known, pinned)?;
+            if verdict.finding() != Finding::Interrupted {
+                told(&verdict);
             }
-            told(&verdict);
             // It says nothing about the feature: a check before it may have changed tracked files.
-            if verdict.finding() == Finding::NotCommitted {
-                swept.left.push(candidate.feature);
-                continue;
+            match verdict.finding().is_silent() {
+                true => swept.left.push((candidate.feature, verdict.finding())),
+                false => swept.verdicts.push(verdict),
             }
-            swept.verdicts.push(verdict);
         }
         Ok(swept)
     }

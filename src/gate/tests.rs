@@ -1,8 +1,11 @@
 //! Each protection of the gate has a twin: the same run without what it guards against, which passes.
 
+mod checkout;
 mod closure;
+mod overlay;
 mod proving;
 mod running;
+mod soft;
 mod sweeping;
 
 use super::*;
@@ -11,6 +14,7 @@ use crate::process::Exit;
 use crate::process::run;
 use crate::sandbox;
 use serde_json::json;
+use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
 use tempfile::TempDir;
@@ -24,6 +28,8 @@ struct Bench {
     files: CheckFiles,
     init_script: Option<String>,
     red: Red,
+    /// The bytes that were pinned, as memory keeps them.
+    pinned: RefCell<BTreeMap<String, Vec<u8>>>,
 }
 
 impl Bench {
@@ -46,19 +52,31 @@ impl Bench {
         assert_eq!(run(&init, &Interrupt::new()).exit, Exit::Code(0));
         let project = Project::discover(&root, for_git).unwrap();
         let settings = Settings {
+            sandbox: crate::sandbox::Settings::plain(),
             timeout: Duration::from_secs(20),
             grace: Duration::from_millis(200),
             keep: 1000,
             environment,
             scratch: folder.path().to_owned(),
             tool_home: None,
+            checkout: Checkout::Auto,
+            prepare: String::new(),
+            strict: false,
+            soft_closure: Vec::new(),
         };
         let red = Red { commit: String::new(), verdict: "failed".to_owned(), check: String::new() };
         let interrupt = Interrupt::new();
-        let mut bench =
-            Self { folder, project, settings, interrupt, files: CheckFiles::default(), init_script: None, red };
+        let (files, pinned) = (CheckFiles::default(), RefCell::default());
+        let mut bench = Self { folder, project, settings, interrupt, files, init_script: None, red, pinned };
         bench.write("src/product.txt", "before\n");
         bench.red.commit = bench.commit();
+        bench
+    }
+
+    /// The same with checks in the working tree.
+    fn in_place() -> Self {
+        let mut bench = Self::new();
+        bench.settings.checkout = Checkout::InPlace;
         bench
     }
 
@@ -102,6 +120,7 @@ impl Bench {
             init_script: self.init_script.clone(),
             artifacts: self.folder.path().join("artifacts"),
             left_out: Vec::new(),
+            before: Marks::new(),
             session: Some(7),
             clock: Clock::fixed("2026-11-29T14:03:00Z".parse().unwrap()),
         }
@@ -110,7 +129,10 @@ impl Bench {
     /// Pins the check to what lies there now.
     fn approve(&self, mut check: Check) -> Check {
         let files = self.gate().closure(&check).unwrap();
-        check.pins = files.into_iter().map(|file| (file.path, file.id)).collect();
+        for file in files {
+            check.pins.insert(file.path.clone(), file.pin());
+            self.pinned.borrow_mut().extend(file.id.map(|id| (id, file.bytes)));
+        }
         check
     }
 
@@ -120,8 +142,15 @@ impl Bench {
 
     /// Judges with a red of this very check on the first commit.
     fn judge(&self, check: &Check) -> Verdict {
-        let red = Red { check: check.digest(), ..self.red.clone() };
-        self.gate().judge("login", check, Some(&red), &|_| Some(b"old\n".to_vec())).unwrap()
+        self.judge_knowing(check, &Known { red: Some(self.red_of(check)), ..Known::default() })
+    }
+
+    fn judge_knowing(&self, check: &Check, known: &Known) -> Verdict {
+        self.gate().judge("login", check, known, &|id| self.pinned.borrow().get(id).cloned()).unwrap()
+    }
+
+    fn red_of(&self, check: &Check) -> Red {
+        Red { check: check.digest(), ..self.red.clone() }
     }
 
     fn finding(&self, check: &Check) -> Finding {

@@ -4,20 +4,26 @@ use crate::gate::Check;
 use crate::gate::CheckFiles;
 use crate::gate::Finding;
 use crate::gate::Settings;
-use crate::gate::check::Kind;
+use crate::gate::executed;
+use crate::gate::shell::Shell;
 use crate::gate::verdict::Trial;
 use crate::process::Command;
 use crate::process::Exit;
 use crate::process::Finished;
 use crate::process::Interrupt;
 use crate::process::Leftovers;
+use crate::project::Project;
 use crate::sandbox;
+use crate::sandbox::Git;
+use crate::sandbox::Level;
+use crate::sandbox::Room;
 use crate::sandbox::Sandbox;
 use anyhow::Context;
 use anyhow::Result;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 use std::time::Instant;
 use tempfile::TempDir;
@@ -31,137 +37,216 @@ const READY_LIMIT: Duration = Duration::from_secs(5);
 /// Exit codes by which a shell says that it could not execute or find a command.
 const NOT_RUNNABLE: [i32; 2] = [126, 127];
 
+/// By which a shell says that a part of a pipeline wrote to one that had gone.
+const BROKEN_PIPE: i32 = 141;
+
+const READER_GONE: &str = "a command wrote to the next one in its pipeline after that had ended, as `grep -q` does at \
+    the first match; every part of a pipeline must pass: `grep … > /dev/null` reads to the end";
+
+/// The folder of the check files inside a run's own.
+const CHECKS: &str = "checks";
+
+/// Longest time that installing what a project needs may take.
+const PREPARE_LIMIT: Duration = Duration::from_secs(30 * 60);
+
+/// Whether a command installs what the project needs, or uses what is there.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Phase {
+    Install,
+    Check,
+}
+
 /// What a run needs from the gate.
 pub(in crate::gate) struct Surroundings<'a> {
-    pub root: &'a Path,
-    /// The project's git folder, by which what a kill leaves running is found again.
-    pub owner: &'a Path,
+    /// The tree that is tested; a folder of the disk, which may be another than the project's.
+    pub folder: &'a Path,
+    /// The git folder of such a tree.
+    pub git_dir: Option<PathBuf>,
+    pub project: &'a Project,
     pub settings: &'a Settings,
     pub interrupt: &'a Interrupt,
     pub files: &'a CheckFiles,
     pub init_script: Option<&'a str>,
 }
 
-/// Runs the check on the tree as it lies there. Nothing it started is alive afterwards, and nothing of its folders.
-pub(in crate::gate) fn run(check: &Check, around: &Surroundings) -> Result<Trial> {
-    if check.kind == Kind::Manual {
-        return Ok(Trial::refused(Finding::NotRunnable, "a manual check is for a person: use `longhaul accept`"));
-    }
+/// Runs the check, until it passed `runs` times. Nothing it started is alive afterwards, and nothing of its folders.
+pub(in crate::gate) fn run(check: &Check, runs: u32, around: &Surroundings) -> Result<Trial> {
     let start = Instant::now();
-    let folder = tempfile::Builder::new().prefix("longhaul-check-").tempdir_in(&around.settings.scratch);
-    let folder =
-        folder.with_context(|| format!("could not make a folder in `{}`", around.settings.scratch.display()))?;
-    let run = Run { check, around, sandbox: Sandbox::plain(around.owner, around.interrupt), folder };
-    run.lay_home()?;
-    let mut trial = match run.get_ready()? {
+    let limit = check.timeout.unwrap_or(around.settings.timeout);
+    let run = Run::open(around, limit, Phase::Check, check.network)?;
+    let mut trial = match run.get_ready(check)? {
         Some(refused) => refused,
-        None => run.repeat()?,
+        None => run.repeat(check, runs)?,
     };
     run.sandbox.end();
     trial.duration = start.elapsed();
     Ok(trial)
 }
 
+/// Runs the text that installs what the project needs; returns a result only when that failed.
+pub(in crate::gate) fn prepare(text: &str, around: &Surroundings) -> Result<Option<Trial>> {
+    let run = Run::open(around, PREPARE_LIMIT, Phase::Install, true)?;
+    let (finished, _) = run.shell(text, ".", None, PREPARE_LIMIT, Leftovers::End)?;
+    run.sandbox.end();
+    let duration = finished.duration;
+    let failed = finished.exit != Exit::Code(0);
+    Ok(failed.then(|| Trial { duration, ..not_ready(finished, "`gate.prepare` failed in a clean checkout") }))
+}
+
 struct Run<'a> {
-    check: &'a Check,
     around: &'a Surroundings<'a>,
+    limit: Duration,
+    phase: Phase,
     sandbox: Sandbox,
     folder: TempDir,
 }
 
-impl Run<'_> {
-    fn limit(&self) -> Duration {
-        self.check.timeout.unwrap_or(self.around.settings.timeout)
+impl<'a> Run<'a> {
+    /// Opens the sandbox in which everything of one run happens: the only place where the gate does so.
+    fn open(around: &'a Surroundings<'a>, limit: Duration, phase: Phase, wants_network: bool) -> Result<Self> {
+        let (settings, scratch) = (&around.settings.sandbox, &around.settings.scratch);
+        let folder = tempfile::Builder::new().prefix("longhaul-check-").tempdir_in(scratch);
+        let folder = folder.with_context(|| format!("could not make a folder in `{}`", scratch.display()))?;
+        lay_folders(folder.path(), around)?;
+        let room = Room {
+            root: around.project.root().to_owned(),
+            folder: around.folder.to_owned(),
+            common_dir: around.project.common_dir().to_owned(),
+            git: Git::ReadOnly,
+            shown: vec![folder.path().join(CHECKS)],
+            writable: around.git_dir.iter().cloned().collect(),
+            network: if wants_network { settings.setup() } else { settings.commands() },
+        };
+        let sandbox = Sandbox::open(settings, room, around.interrupt)?;
+        Ok(Self { around, limit, phase, sandbox, folder })
     }
 
-    fn lay_home(&self) -> Result<()> {
-        let context = || format!("could not make the check's folders in `{}`", self.folder.path().display());
-        sandbox::lay_home(&self.folder.path().join("home"), self.around.settings.tool_home.as_deref())
-            .with_context(context)?;
-        fs::create_dir(self.folder.path().join("tmp")).with_context(context)
+    /// Returns where commands find the tree.
+    fn tree(&self) -> &Path {
+        match self.sandbox.level() {
+            Level::Bubblewrap => self.around.project.root(),
+            Level::Plain => self.around.folder,
+        }
+    }
+
+    /// Returns the private home and the private folder for temporary files, as commands see them.
+    fn private(&self) -> [PathBuf; 2] {
+        match self.sandbox.level() {
+            // There they are empty in themselves.
+            Level::Bubblewrap => {
+                let tmp = PathBuf::from("/tmp");
+                [self.around.settings.sandbox.home.clone().unwrap_or_else(|| tmp.clone()), tmp]
+            }
+            Level::Plain => ["home", "tmp"].map(|name| self.folder.path().join(name)),
+        }
+    }
+
+    /// Returns the folder of the check files for the next command. Where it could be written, that is a fresh one, which
+    /// no command before can have changed.
+    fn checks(&self) -> Result<PathBuf> {
+        if self.sandbox.level() == Level::Bubblewrap {
+            return Ok(self.folder.path().join(CHECKS));
+        }
+        let checks = tempfile::Builder::new().prefix("checks-").tempdir_in(self.folder.path());
+        let checks = checks.context("could not make the folder of the check files")?.keep();
+        self.around.files.lay(&checks)?;
+        Ok(checks)
     }
 
     /// Runs the setup and waits until ready; returns a result only when that failed.
-    fn get_ready(&self) -> Result<Option<Trial>> {
-        let setup = match (self.check.setup.as_deref(), self.around.init_script) {
+    fn get_ready(&self, check: &Check) -> Result<Option<Trial>> {
+        let setup = match (check.setup.as_deref(), self.around.init_script) {
             (Some("init"), None) => {
                 let detail = "the check's setup is `init`, but no init script is known";
                 return Ok(Some(Trial::refused(Finding::NotReady, detail)));
             }
             (Some("init"), Some(script)) => Some((script, ".")),
-            (setup, _) => setup.map(|setup| (setup, self.check.cwd.as_str())),
+            (setup, _) => setup.map(|setup| (setup, check.cwd.as_str())),
         };
         if let Some((setup, folder)) = setup {
-            let (finished, _) = self.shell(setup, folder, self.limit(), Leftovers::Keep)?;
+            let (finished, _) = self.shell(setup, folder, None, self.limit, Leftovers::Keep)?;
             if finished.exit != Exit::Code(0) {
                 return Ok(Some(not_ready(finished, "the check's setup failed")));
             }
         }
-        self.check.ready.as_deref().map_or(Ok(None), |ready| self.wait_until(ready))
+        check.ready.as_deref().map_or(Ok(None), |ready| self.wait_until(ready, &check.cwd))
     }
 
-    fn wait_until(&self, ready: &str) -> Result<Option<Trial>> {
+    fn wait_until(&self, ready: &str, folder: &str) -> Result<Option<Trial>> {
         let start = Instant::now();
         loop {
-            let left = self.limit().saturating_sub(start.elapsed());
-            let (finished, _) = self.shell(ready, &self.check.cwd, left.min(READY_LIMIT), Leftovers::End)?;
+            let left = self.limit.saturating_sub(start.elapsed());
+            let (finished, _) = self.shell(ready, folder, None, left.min(READY_LIMIT), Leftovers::End)?;
             match finished.exit {
                 Exit::Code(0) => return Ok(None),
-                Exit::Code(_) | Exit::TimedOut if start.elapsed() < self.limit() => std::thread::sleep(READY_PAUSE),
+                Exit::Code(_) | Exit::TimedOut if start.elapsed() < self.limit => std::thread::sleep(READY_PAUSE),
                 _ => return Ok(Some(not_ready(finished, "what `ready` waits for did not come in time"))),
             }
         }
     }
 
     /// Runs the command as often as it must pass; the first run that does not pass decides.
-    fn repeat(&self) -> Result<Trial> {
-        let mut passes = 0;
+    fn repeat(&self, check: &Check, runs: u32) -> Result<Trial> {
+        let (mut passes, expect) = (0, check.expect.as_deref());
         loop {
-            let (finished, tampered) = self.shell(&self.check.run, &self.check.cwd, self.limit(), Leftovers::End)?;
-            let mut trial = judged(finished, self.check.expect.as_deref());
+            let (finished, tampered) = self.shell(&check.run, &check.cwd, expect, self.limit, Leftovers::End)?;
+            let mut trial = judged(finished, expect);
             if let (Finding::Passed, Some(name)) = (trial.finding, tampered) {
                 trial.finding = Finding::CheckChanged;
                 trial.detail = format!("`$LONGHAUL_CHECKS/{name}` was changed while the check ran");
             }
+            trial.flipped = passes > 0 && trial.finding != Finding::Passed && trial.finding.is_result();
             passes += u32::from(trial.finding == Finding::Passed);
             trial.runs = passes;
-            if passes == self.check.runs || trial.finding != Finding::Passed {
+            if passes >= runs || trial.finding != Finding::Passed {
                 return Ok(trial);
             }
         }
     }
 
-    /// Runs one text, with a fresh copy of the check files that no command before it can have changed. Returns too the
-    /// file among them that is changed afterwards.
+    /// Runs one text; returns too the file among the check files that is changed afterwards.
     fn shell(
         &self,
         text: &str,
         folder: &str,
+        needle: Option<&str>,
         limit: Duration,
         leftovers: Leftovers,
     ) -> Result<(Finished, Option<String>)> {
-        let checks = tempfile::Builder::new().prefix("checks-").tempdir_in(self.folder.path());
-        let checks = checks.context("could not make the folder of the check files")?.keep();
-        self.around.files.lay(&checks)?;
+        let checks = self.checks()?;
         let mut env = self.around.settings.environment.clone();
-        let private = |name: &str| self.folder.path().join(name).to_string_lossy().into_owned();
-        env.insert("HOME".to_owned(), private("home"));
-        env.insert("TMPDIR".to_owned(), private("tmp"));
+        let [home, tmp] = self.private();
+        for (name, folder) in [("HOME", &home), ("TMPDIR", &tmp), ("LONGHAUL_CHECKS", &checks)] {
+            env.insert(name.to_owned(), folder.to_string_lossy().into_owned());
+        }
         env.insert("TZ".to_owned(), "UTC".to_owned());
-        env.insert("LONGHAUL_CHECKS".to_owned(), checks.to_string_lossy().into_owned());
-        sandbox::mark(&mut env, self.around.owner);
-        // Of several lines each must pass, as in every other place where people write such texts.
-        let options = if text.trim().contains('\n') { "-ec" } else { "-c" };
+        sandbox::mark(&mut env, self.around.project.common_dir());
+        if self.phase == Phase::Install {
+            env.insert("LONGHAUL_PHASE".to_owned(), "install".to_owned());
+        }
+        let shell = Shell::of(text, &env);
         let command = Command {
+            args: shell.args.iter().map(Into::into).collect(),
             limit,
             grace: self.around.settings.grace,
             keep: self.around.settings.keep,
             leftovers,
-            ..Command::new("sh", &[options, text], &self.around.root.join(folder), env)
+            needle: needle.map(str::to_owned),
+            ..Command::new(shell.program, &[], &self.tree().join(folder), env)
         };
         let finished = self.sandbox.run(&command);
         Ok((finished, self.around.files.first_changed(&checks)))
     }
+}
+
+/// Lays out the home, the temporary folder and the check files of one run.
+fn lay_folders(folder: &Path, around: &Surroundings) -> Result<()> {
+    let context = || format!("could not make the check's folders in `{}`", folder.display());
+    let checks = folder.join(CHECKS);
+    fs::create_dir(&checks).with_context(context)?;
+    around.files.lay(&checks)?;
+    sandbox::lay_home(&folder.join("home"), around.settings.tool_home.as_deref()).with_context(context)?;
+    fs::create_dir(folder.join("tmp")).with_context(context)
 }
 
 /// Reads the result from how the child ended; the output can only refuse.
@@ -171,6 +256,7 @@ fn judged(finished: Finished, expect: Option<&str>) -> Trial {
         Exit::Code(code) if NOT_RUNNABLE.contains(code) => {
             (Finding::NotRunnable, format!("exit code {code}: a command was not found or cannot be executed"))
         }
+        Exit::Code(BROKEN_PIPE) => (Finding::Failed, format!("exit code {BROKEN_PIPE}: {READER_GONE}")),
         Exit::Code(_) => (Finding::Failed, String::new()),
         Exit::Signal(_) => (Finding::Signalled, String::new()),
         Exit::TimedOut => (Finding::TimedOut, String::new()),
@@ -178,13 +264,11 @@ fn judged(finished: Finished, expect: Option<&str>) -> Trial {
         Exit::Interrupted => (Finding::Interrupted, String::new()),
         Exit::NotStarted(reason) => (Finding::NotRunnable, reason.clone()),
     };
-    if let (Finding::Passed, Some(expect)) = (finding, expect.filter(|expect| !finished.output.text().contains(expect)))
-    {
-        let kept = match finished.output.left_out() {
-            0 => "the output".to_owned(),
-            left_out => format!("head and tail of the output, without the {left_out} bytes between them,"),
-        };
-        (finding, detail) = (Finding::Failed, format!("exit code 0, but {kept} does not hold `{expect}`"));
+    if let (Finding::Passed, Some(expect)) = (finding, expect.filter(|_| !finished.output.found)) {
+        (finding, detail) = (Finding::Failed, format!("exit code 0, but the output does not hold `{expect}`"));
+    }
+    if let (Finding::Passed, Some(reason)) = (finding, executed::nothing(&finished.output.text())) {
+        (finding, detail) = (Finding::NothingExecuted, format!("exit code 0, but {reason}"));
     }
     ended(finished, finding, detail)
 }

@@ -1,5 +1,6 @@
 //! What one run of a check found.
 
+use crate::gate::checkout::Place;
 use crate::process::Exit;
 use crate::process::Output;
 use serde_json::Value;
@@ -33,6 +34,14 @@ pub enum Finding {
     Interrupted,
     /// What would have been tested is in no commit.
     NotCommitted,
+    /// The check, or the program it runs, holds nothing.
+    Empty,
+    /// It ended well, and its test runner said that no test ran.
+    NothingExecuted,
+    /// Its turn did not come within the time of a sweep.
+    OutOfTime,
+    /// Only a person can tell.
+    NeedsPerson,
 }
 
 impl Finding {
@@ -50,12 +59,26 @@ impl Finding {
             Self::AlreadyGreen => "already green",
             Self::Interrupted => "interrupted",
             Self::NotCommitted => "not committed",
+            Self::Empty => "empty",
+            Self::NothingExecuted => "nothing executed",
+            Self::OutOfTime => "out of time",
+            Self::NeedsPerson => "needs a person",
         }
     }
 
     /// Tells whether the check ran and passed, whatever that proves.
     pub fn is_green(self) -> bool {
         matches!(self, Self::Passed | Self::AlreadyGreen)
+    }
+
+    /// Tells whether the check ran to a result that says something about the feature.
+    pub fn is_result(self) -> bool {
+        self.is_green() || matches!(self, Self::Failed | Self::TimedOut | Self::Signalled)
+    }
+
+    /// Tells whether nothing follows from it for the feature.
+    pub fn is_silent(self) -> bool {
+        matches!(self, Self::Interrupted | Self::NotCommitted | Self::OutOfTime | Self::NeedsPerson)
     }
 
     /// Tells whether the check itself did not pass, which makes the feature one that can be proven.
@@ -81,6 +104,8 @@ pub struct Trial {
     pub(in crate::gate) saved: Option<PathBuf>,
     /// Passes in a row.
     pub(in crate::gate) runs: u32,
+    /// It passed and then failed, on the same tree.
+    pub(in crate::gate) flipped: bool,
     /// Why, when the exit code does not say it.
     pub(in crate::gate) detail: String,
 }
@@ -89,7 +114,22 @@ impl Trial {
     /// Makes the result of a check that did not come to run.
     pub(in crate::gate) fn refused(finding: Finding, detail: impl Into<String>) -> Self {
         let detail = detail.into();
-        Self { finding, exit: None, duration: Duration::ZERO, output: None, saved: None, runs: 0, detail }
+        Self {
+            finding,
+            exit: None,
+            duration: Duration::ZERO,
+            output: None,
+            saved: None,
+            runs: 0,
+            flipped: false,
+            detail,
+        }
+    }
+
+    /// Adds to the reason.
+    pub(in crate::gate) fn add(&mut self, text: &str) {
+        let gap = if self.detail.is_empty() || text.is_empty() { "" } else { "; " };
+        self.detail = format!("{}{gap}{text}", self.detail);
     }
 
     /// Returns the kind of result.
@@ -182,13 +222,23 @@ pub(in crate::gate) struct Circumstances {
     /// Empty in a project without commits.
     pub commit: String,
     pub tree: String,
+    /// What decides beside the product, by [`crate::gate::Check::form`].
+    pub form: &'static str,
     pub level: String,
-    pub checkout: &'static str,
+    /// None when nothing ran.
+    pub checkout: Option<Place>,
+    /// Files of the check that were laid over the tree.
+    pub overlaid: Vec<String>,
+    /// What a person should know of the tested tree.
+    pub disclosed: Vec<String>,
+    /// Files of the soft closure that changed since approval.
+    pub soft: Vec<String>,
     pub session: Option<u32>,
     pub at: String,
     /// Untracked files that lay in the project; they are in no commit.
     pub untracked: Vec<String>,
     pub red: Option<Red>,
+    pub flipped: bool,
 }
 
 /// What the gate found about a feature. Made only by the gate, only by running the check.
@@ -243,6 +293,21 @@ impl Verdict {
         &self.circumstances.at
     }
 
+    /// Returns the files of the check that were not the tree's.
+    pub fn overlaid(&self) -> &[String] {
+        &self.circumstances.overlaid
+    }
+
+    /// Tells whether it was made in the working tree itself.
+    pub fn is_in_place(&self) -> bool {
+        self.circumstances.checkout == Some(Place::InPlace)
+    }
+
+    /// Tells whether the check's result changed without a change of the tree.
+    pub fn flipped(&self) -> bool {
+        self.circumstances.flipped
+    }
+
     /// Renders the evidence kept with a proven feature.
     pub fn to_evidence(&self) -> Value {
         let of = &self.circumstances;
@@ -250,8 +315,9 @@ impl Verdict {
         json!({
             "commit": of.commit, "tree": of.tree, "check": of.check, "exit": self.trial.exit_json(),
             "seconds": self.seconds(), "output": self.trial.output_json(), "runs": self.trial.runs, "red": red,
-            "level": of.level, "checkout": of.checkout, "approved_by": of.approved_by, "session": of.session,
-            "at": of.at, "untracked": of.untracked.iter().take(UNTRACKED).collect::<Vec<_>>(),
+            "level": of.level, "checkout": self.checkout(), "form": of.form, "approved_by": of.approved_by,
+            "overlaid": of.overlaid, "disclosed": of.disclosed, "soft": of.soft, "session": of.session, "at": of.at,
+            "untracked": of.untracked.iter().take(UNTRACKED).collect::<Vec<_>>(),
         })
     }
 
@@ -262,8 +328,8 @@ impl Verdict {
             "verdict": self.trial.finding.as_str(), "detail": self.trial.detail, "commit": of.commit, "tree": of.tree,
             "check": of.check, "exit": self.trial.exit_json(), "seconds": self.seconds(),
             "output": self.trial.output_json(), "tail": self.trial.last_lines(20), "level": of.level,
-            "checkout": of.checkout, "session": of.session, "at": of.at,
-            "failure": self.failure(),
+            "checkout": self.checkout(), "overlaid": of.overlaid, "disclosed": of.disclosed, "soft": of.soft,
+            "session": of.session, "at": of.at, "failure": self.failure(),
         })
     }
 
@@ -271,6 +337,10 @@ impl Verdict {
     pub fn to_baseline(&self) -> Value {
         let of = &self.circumstances;
         json!({"commit": of.commit, "verdict": self.trial.finding.as_str(), "check": of.check})
+    }
+
+    fn checkout(&self) -> Option<String> {
+        self.circumstances.checkout.map(|place| place.to_string())
     }
 
     fn seconds(&self) -> f64 {
@@ -289,11 +359,16 @@ impl Verdict {
             commit: format!("commit of {tree}"),
             tree: tree.to_owned(),
             level: "plain".to_owned(),
-            checkout: "in-place",
+            form: check.form(),
+            checkout: Some(Place::InPlace),
+            overlaid: Vec::new(),
+            disclosed: Vec::new(),
+            soft: Vec::new(),
             session: Some(7),
             at: "2026-11-29T14:03:00Z".to_owned(),
             untracked: Vec::new(),
             red: None,
+            flipped: false,
         };
         Self::new(Trial::refused(finding, ""), circumstances)
     }

@@ -57,6 +57,15 @@ pub(in crate::gate) fn project_path(word: &str, base: &str, root: &str) -> Optio
     normal(&joined).filter(|path| !path.is_empty())
 }
 
+/// Tells whether a text names this absolute path, or one below it.
+pub(in crate::gate) fn holds_path(text: &str, path: &str) -> bool {
+    let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_-.".contains(c));
+    text.match_indices(path).any(|(at, _)| {
+        let after = text[at + path.len()..].chars().next();
+        !part(text[..at].chars().next_back()) && !part(after)
+    })
+}
+
 /// Tells whether a path looks like a test, by its folders or its name.
 pub(in crate::gate) fn looks_like_test(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -189,6 +198,16 @@ mod tests {
         for path in ["test", "e2e", "src/main.rs", "latest", "contest/a", "test_a", "attest.sh", "testing/a", "a_test"]
         {
             assert!(!looks_like_test(path), "{path}");
+        }
+    }
+
+    #[test]
+    fn an_absolute_path_is_seen_in_a_text_and_not_in_a_longer_name() {
+        for text in ["/app", "sh /app/tests/a", "cd \"/app\" && x", "A=/app:/b"] {
+            assert!(holds_path(text, "/app"), "{text}");
+        }
+        for text in ["src/app/main", "sh /apps/a", "curl http://localhost/app", "/app-2/x", ""] {
+            assert!(!holds_path(text, "/app"), "{text}");
         }
     }
 

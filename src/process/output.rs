@@ -27,6 +27,8 @@ pub struct Output {
     pub size: u64,
     /// SHA-256 of the whole, in hex.
     pub digest: String,
+    /// Whether the text that was looked for came; false when none was.
+    pub found: bool,
 }
 
 impl Output {
@@ -86,6 +88,7 @@ struct Bytes {
     tail: VecDeque<u8>,
     size: u64,
     hash: Sha256,
+    needle: Option<Needle>,
     ended: bool,
     /// When something came last.
     newest: Instant,
@@ -95,9 +98,14 @@ struct Bytes {
 
 impl Capture {
     pub(super) fn new(keep: usize) -> Self {
-        let hash = Sha256::new();
+        Self::seeking(None, keep)
+    }
+
+    /// Looks for a text in everything that comes.
+    pub(super) fn seeking(needle: Option<&str>, keep: usize) -> Self {
+        let (hash, needle) = (Sha256::new(), needle.map(Needle::new));
         let (head, tail, newest) = (Vec::new(), VecDeque::new(), Instant::now());
-        let bytes = Bytes { keep, head, tail, size: 0, hash, ended: false, newest, closed: false };
+        let bytes = Bytes { keep, head, tail, size: 0, hash, needle, ended: false, newest, closed: false };
         Self(Arc::new((Mutex::new(bytes), Condvar::new())))
     }
 
@@ -146,6 +154,7 @@ impl Capture {
             tail: std::mem::take(&mut bytes.tail).into(),
             size: bytes.size,
             digest: format!("{:x}", std::mem::take(&mut bytes.hash).finalize()),
+            found: bytes.needle.as_ref().is_some_and(|needle| needle.found),
         }
     }
 
@@ -162,6 +171,9 @@ impl Bytes {
         self.size += chunk.len() as u64;
         self.newest = Instant::now();
         self.hash.update(chunk);
+        if let Some(needle) = &mut self.needle {
+            needle.look_in(chunk);
+        }
         let room = self.keep.saturating_sub(self.head.len()).min(chunk.len());
         let (head, rest) = chunk.split_at(room);
         self.head.extend_from_slice(head);
@@ -169,6 +181,29 @@ impl Bytes {
         let too_many = (self.tail.len() + rest.len()).saturating_sub(self.keep);
         self.tail.drain(..too_many);
         self.tail.extend(rest);
+    }
+}
+
+/// A text that is looked for in bytes that come in pieces.
+struct Needle {
+    text: Vec<u8>,
+    /// The end of what came, in which the text may have begun.
+    before: Vec<u8>,
+    found: bool,
+}
+
+impl Needle {
+    fn new(text: &str) -> Self {
+        Self { text: text.into(), before: Vec::new(), found: text.is_empty() }
+    }
+
+    fn look_in(&mut self, chunk: &[u8]) {
+        if self.found {
+            return;
+        }
+        let seen = [self.before.as_slice(), chunk].concat();
+        self.found = seen.windows(self.text.len()).any(|window| window == self.text);
+        self.before = seen[seen.len().saturating_sub(self.text.len() - 1)..].to_vec();
     }
 }
 
@@ -185,6 +220,18 @@ mod tests {
     #[test]
     fn a_character_cut_between_head_and_tail_is_whole_in_the_text() {
         assert_eq!(output("aä", 2).text(), "aä");
+    }
+
+    #[test]
+    fn a_text_is_found_also_in_what_is_not_kept_and_across_pieces() {
+        let found = |pieces: &[&str]| {
+            let capture = Capture::seeking(Some("3 tests"), 2);
+            pieces.iter().for_each(|piece| capture.bytes().add(piece.as_bytes()));
+            capture.take().found
+        };
+        assert!(found(&["aaaa 3 tests bbbb"]) && found(&["aaaa 3", " te", "sts bbbb"]));
+        assert!(!found(&["aaaa 3", "tests bbbb"]) && !found(&[]));
+        assert!(!output("3 tests", 100).found, "nothing was looked for");
     }
 
     #[test]

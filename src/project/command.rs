@@ -12,12 +12,20 @@ use crate::sandbox;
 use anyhow::Result;
 use anyhow::bail;
 use std::path::Path;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// Longest time one `git` command may take; large trees on slow disks need minutes.
 const LIMIT: Duration = Duration::from_secs(600);
 /// Most bytes of a listing that are read; a longer one is an error, never cut in silence.
 const LISTING: usize = 256 << 20;
+
+/// A working tree other than the project's, with its index.
+#[derive(Clone, Debug)]
+pub struct Elsewhere {
+    pub folder: PathBuf,
+    pub index: PathBuf,
+}
 
 impl Project {
     /// Runs `git` with hooks, monitors, signing and prompts off, and returns what it printed.
@@ -29,6 +37,15 @@ impl Project {
     pub(super) fn git_with(&self, index: &Path, args: &[&str], stdin: Option<Vec<u8>>) -> Result<Vec<u8>> {
         let mut command = self.command(args, stdin);
         command.env.insert("GIT_INDEX_FILE".into(), index.to_string_lossy().into_owned());
+        self.finish(args, &command)
+    }
+
+    /// Runs `git` on another working tree.
+    pub(super) fn git_elsewhere(&self, place: &Elsewhere, args: &[&str], stdin: Option<Vec<u8>>) -> Result<Vec<u8>> {
+        let mut command = self.command(args, stdin);
+        command.env.insert("GIT_INDEX_FILE".into(), place.index.to_string_lossy().into_owned());
+        command.env.insert("GIT_WORK_TREE".into(), place.folder.to_string_lossy().into_owned());
+        command.dir.clone_from(&place.folder);
         self.finish(args, &command)
     }
 
@@ -60,7 +77,7 @@ impl Project {
             Some(held) => held.sandbox.run(command),
             None => process::run(command, &Interrupt::new()),
         };
-        let name = args.first().copied().unwrap_or_default();
+        let name = args.iter().copied().find(|arg| !arg.starts_with('-') && !arg.contains('=')).unwrap_or_default();
         match finished.exit {
             Exit::Code(0) if finished.output.size as usize <= LISTING => Ok(finished.output.head),
             Exit::Code(0) => bail!("`git {name}` printed {} bytes, more than can be read", finished.output.size),

@@ -20,6 +20,9 @@ pub struct Leftover {
     pub left_out: Vec<(String, &'static str)>,
 }
 
+/// Runs `git` with a list on its standard input, on some index.
+type OnIndex<'a> = &'a dyn Fn(&[&str], Vec<u8>) -> Result<()>;
+
 impl Project {
     /// Commits what a session left uncommitted, except untracked files that are as `before` says, secrets and large files.
     ///
@@ -29,15 +32,7 @@ impl Project {
         if take.is_empty() {
             return Ok(leftover);
         }
-        // git refuses to add what such a path holds; to the commit, the file that was there is gone.
-        let (gone, take): (Vec<String>, Vec<String>) = take.into_iter().partition(|path| self.cannot_be_added(path));
-        let list = |paths: &[String]| Some(paths.iter().flat_map(|path| path.bytes().chain([0])).collect());
-        if !gone.is_empty() {
-            self.git_changing(&["update-index", "--force-remove", "-z", "--stdin"], list(&gone))?;
-        }
-        if !take.is_empty() {
-            self.git_changing(&["add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"], list(&take))?;
-        }
+        self.add_all(take, &|args, list| self.git_changing(args, Some(list)).map(drop))?;
         // Taking files out of the index and back in leaves nothing; an open merge is ended by a commit all the same.
         let staged = self.git(&["diff", "--cached", "--name-only", "-z"], None)?;
         if staged.is_empty() && !self.repository.path().join("MERGE_HEAD").exists() {
@@ -46,6 +41,20 @@ impl Project {
         self.commit(&["commit", "--quiet", "--no-verify", "--allow-empty-message", "-m", message])?;
         leftover.commit = self.head()?.map(|head| head.commit);
         Ok(leftover)
+    }
+
+    /// Puts paths into an index as they lie here; `git` runs a command on that index.
+    pub(super) fn add_all(&self, paths: Vec<String>, git: OnIndex) -> Result<()> {
+        // git refuses to add what such a path holds; to the commit, the file that was there is gone.
+        let (gone, take): (Vec<String>, Vec<String>) = paths.into_iter().partition(|path| self.cannot_be_added(path));
+        let list = |paths: &[String]| paths.iter().flat_map(|path| path.bytes().chain([0])).collect();
+        if !gone.is_empty() {
+            git(&["update-index", "--force-remove", "-z", "--stdin"], list(&gone))?;
+        }
+        if !take.is_empty() {
+            git(&["add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"], list(&take))?;
+        }
+        Ok(())
     }
 
     /// Tells whether [`Project::commit_leftover`] would find anything to take.
@@ -61,7 +70,7 @@ impl Project {
     }
 
     /// Parts what is uncommitted into the paths to take and what is left out, each with the reason.
-    fn select(&self, before: &Marks) -> Result<(Vec<String>, Leftover)> {
+    pub(super) fn select(&self, before: &Marks) -> Result<(Vec<String>, Leftover)> {
         let Changes { tracked: mut take, untracked, submodules } = self.changes()?;
         let mut leftover = Leftover::default();
         for path in untracked.into_iter().filter(|path| !self.is_untouched(path, before)) {

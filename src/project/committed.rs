@@ -1,8 +1,12 @@
 //! Whether the files of the working tree are those of HEAD, without taking anybody's word for it.
 
+use super::Changes;
 use super::Project;
 use super::changes::parse;
+use anyhow::Context;
 use anyhow::Result;
+use git2::Index;
+use git2::Oid;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
@@ -14,11 +18,16 @@ impl Project {
     /// `git status` believes the index: a file marked there (`--assume-unchanged`, `--skip-worktree`), or one whose
     /// remembered times fit, is unchanged to it. A fresh index remembers nothing, so that every file is read.
     pub fn uncommitted(&self) -> Result<Vec<String>> {
-        let mut differing: BTreeSet<String> = self.changes()?.tracked.into_iter().collect();
+        self.uncommitted_beside(&self.changes()?)
+    }
+
+    /// The same where the changes that git sees are known already.
+    pub fn uncommitted_beside(&self, changes: &Changes) -> Result<Vec<String>> {
+        let mut differing: BTreeSet<String> = changes.tracked.iter().cloned().collect();
         let Some(head) = self.head()? else { return Ok(differing.into_iter().collect()) };
         let folder = self.temporary()?;
         let index = folder.path().join("index");
-        self.git_with(&index, &["read-tree", &head.commit], None)?;
+        self.write_fresh_index(&head.tree, &index).context("could not make an index of HEAD")?;
         let status =
             ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none"];
         let mut read = parse(&self.git_with(&index, &status, None)?).tracked;
@@ -32,6 +41,14 @@ impl Project {
         }
         differing.extend(read);
         Ok(differing.into_iter().collect())
+    }
+
+    /// Writes an index of a tree that remembers nothing of any file.
+    fn write_fresh_index(&self, tree: &str, path: &Path) -> Result<()> {
+        let tree = self.repository.find_tree(Oid::from_str(tree)?)?;
+        let mut index = Index::open(path)?;
+        index.read_tree(&tree)?;
+        Ok(index.write()?)
     }
 
     /// Tells whether a regular file has the very bytes of the commit.

@@ -4,6 +4,7 @@
 //! sparse checkouts and the user's ignore rules are only right there. Hooks and file-system monitors stay off.
 
 mod changes;
+mod checkout;
 mod command;
 mod commit;
 mod committed;
@@ -25,11 +26,16 @@ use git2::Repository;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 use tempfile::TempDir;
 
 pub use changes::Changes;
 pub use changes::Marks;
 pub use changes::listed;
+pub use checkout::Entry;
+pub use checkout::EntryKind;
+pub use checkout::file_id;
+pub use command::Elsewhere;
 pub use commit::Leftover;
 pub use identity::Identity;
 pub use lock_files::LockFile;
@@ -56,7 +62,7 @@ pub struct Project {
     common_dir: PathBuf,
     environment: BTreeMap<String, String>,
     repository: Repository,
-    held: Option<Held>,
+    held: Option<Arc<Held>>,
 }
 
 /// Where `git` runs when it is held: a nested repository's own settings can make it run anything.
@@ -111,10 +117,15 @@ impl Project {
         };
         // A person's interrupt ends the session, not the commit that saves its work.
         let sandbox = Sandbox::open(settings, room, &Interrupt::new())?;
-        self.held = Some(Held { sandbox, scratch });
+        self.held = Some(Arc::new(Held { sandbox, scratch }));
         // Whatever runs in there has no use for the rest.
         self.environment.retain(|name, _| GIT_VARIABLES.iter().any(|known| name.starts_with(known)));
         Ok(())
+    }
+
+    /// Returns the one folder outside of the project that a held `git` can write into.
+    pub fn scratch(&self) -> Option<&Path> {
+        self.held.as_ref().map(|held| held.scratch.path())
     }
 
     /// Makes a folder for temporary files of `git`.

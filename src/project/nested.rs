@@ -1,34 +1,47 @@
 //! Repositories inside the project whose files belong to no commit of it.
 
+use super::Changes;
+use super::EntryKind;
 use super::Project;
 use anyhow::Result;
 use std::collections::BTreeSet;
+use std::path::Path;
 
 impl Project {
     /// Lists the folders that hold a git repository of their own and are no submodules. Of their files the project's
     /// commits know nothing, or only the name of a commit that nobody else has.
     pub fn nested(&self) -> Result<Vec<String>> {
+        self.nested_among(&self.changes()?)
+    }
+
+    /// The same where the changes that git sees are known already.
+    pub fn nested_among(&self, changes: &Changes) -> Result<Vec<String>> {
         // git names an untracked folder as a whole only when it is a repository.
-        let untracked = self.changes()?.untracked.into_iter();
         let mut nested: BTreeSet<String> =
-            untracked.filter_map(|path| path.strip_suffix('/').map(str::to_owned)).collect();
-        let staged = self.git(&["ls-files", "--stage", "-z"], None)?;
-        let links = staged.split(|byte| *byte == 0).filter(|entry| entry.starts_with(b"160000 "));
-        let paths = links.filter_map(|entry| Some(String::from_utf8_lossy(entry).split_once('\t')?.1.to_owned()));
+            changes.untracked.iter().filter_map(|path| path.strip_suffix('/').map(str::to_owned)).collect();
+        let entries = self.head()?.map_or_else(|| Ok(Vec::new()), |head| self.entries(&head.tree))?;
+        let links = entries.into_iter().filter(|entry| entry.kind == EntryKind::Submodule);
+        let paths = links.map(|entry| entry.path.to_string_lossy().into_owned());
         // What was not fetched cannot help a check to pass.
         let mut paths = paths.filter(|path| self.root.join(path).join(".git").exists()).peekable();
         if paths.peek().is_some() {
-            let submodules = self.submodules();
+            let submodules = self.submodules(&self.root)?;
             nested.extend(paths.filter(|path| !submodules.contains(path)));
         }
         Ok(nested.into_iter().collect())
     }
 
-    /// Returns the paths in `.gitmodules`; none when there is no such file.
-    fn submodules(&self) -> BTreeSet<String> {
-        let listed = ["config", "--file", ".gitmodules", "-z", "--get-regexp", r"^submodule\..*\.path$"];
+    /// Returns the paths in the `.gitmodules` of a folder; none when there is no such file.
+    pub(super) fn submodules(&self, folder: &Path) -> Result<BTreeSet<String>> {
+        let file = folder.join(".gitmodules");
+        if !file.is_file() {
+            return Ok(BTreeSet::new());
+        }
+        let file = file.to_string_lossy();
+        let listed = ["config", "--file", &file, "-z", "--get-regexp", r"^submodule\..*\.path$"];
+        // It fails when nothing matches.
         let listing = self.git(&listed, None).unwrap_or_default();
         let values = listing.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-        values.filter_map(|entry| Some(entry.split_once('\n')?.1.to_owned())).collect()
+        Ok(values.filter_map(|entry| Some(entry.split_once('\n')?.1.to_owned())).collect())
     }
 }

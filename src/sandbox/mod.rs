@@ -37,6 +37,7 @@ pub use probe::Tried;
 pub use probe::bubblewrap;
 pub use probe::cgroups;
 pub use probe::probe;
+pub use room::COMMON_OF_CHECKOUT;
 pub use room::Git;
 pub use room::Room;
 pub use supervisor::supervise;

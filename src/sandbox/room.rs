@@ -15,6 +15,9 @@ use std::path::PathBuf;
 /// Where this program itself lies inside.
 pub(super) const OWN_PROGRAM: &str = "/run/longhaul/longhaul";
 
+/// Where the git folder of the project lies for a checkout that is shown at the project's own path.
+pub const COMMON_OF_CHECKOUT: &str = "/run/longhaul/git";
+
 /// What of `/proc` would let the superuser reach the machine, read-only or empty inside.
 const PROC_READ_ONLY: [&str; 6] = ["asound", "bus", "fs", "irq", "sys", "sysrq-trigger"];
 const PROC_EMPTY: [&str; 6] = ["kcore", "keys", "latency_stats", "sched_debug", "timer_list", "timer_stats"];
@@ -91,26 +94,33 @@ impl Room {
         mounts.mount("--bind", &self.folder, &self.root);
         let inside = settings.home.iter().flat_map(|home| HOME_SECRETS.map(|secret| home.join(secret)));
         inside.filter(|secret| secret.starts_with(&self.root)).for_each(|secret| mounts.hide(&secret));
+        let is_checkout = self.folder != self.root;
         let pointer = self.root.join(".git");
-        if pointer.is_file() {
+        if pointer.is_file() && !is_checkout {
             mounts.mount("--ro-bind", &pointer, &pointer);
         }
         let bind = if self.git == Git::Writable { "--bind" } else { "--ro-bind" };
-        mounts.mount(bind, &self.common_dir, &self.common_dir);
+        let common_at = if is_checkout { Path::new(COMMON_OF_CHECKOUT) } else { &self.common_dir };
+        mounts.mount(bind, &self.common_dir, common_at);
         let hooks = self.common_dir.join("hooks");
         // A folder that is not there could be made, with hooks that run the next time its owner commits.
         fs::create_dir_all(&hooks).with_context(|| format!("could not make `{}`", hooks.display()))?;
-        for kept in ["config", "config.worktree", "hooks"].map(|name| self.common_dir.join(name)) {
-            mounts.mount_if_there("--ro-bind", &kept);
+        for name in ["config", "config.worktree", "hooks"] {
+            let kept = self.common_dir.join(name);
+            if kept.exists() {
+                mounts.mount("--ro-bind", &kept, &common_at.join(name));
+            }
         }
         let view = self.root.join(".longhaul");
-        if self.git == Git::Writable {
+        if !is_checkout {
             mounts.mount_if_there("--ro-bind", &view);
         }
-        let state = self.common_dir.join("longhaul");
-        mounts.empty(&state);
+        let state = common_at.join("longhaul");
+        if self.common_dir.join("longhaul").is_dir() {
+            mounts.0.extend(["--tmpfs".into(), state.clone().into_os_string()]);
+        }
         self.shown.iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
-        if state.is_dir() {
+        if self.common_dir.join("longhaul").is_dir() {
             mounts.0.extend(["--remount-ro".into(), state.into_os_string()]);
         }
         Ok(())

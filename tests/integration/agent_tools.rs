@@ -39,6 +39,23 @@ impl Session {
         Self { project }
     }
 
+    /// How the gate runs checks here.
+    fn settings(&self, environment: &BTreeMap<String, String>) -> longhaul::gate::Settings {
+        longhaul::gate::Settings {
+            sandbox: longhaul::sandbox::Settings::plain(),
+            timeout: Duration::from_secs(20),
+            grace: Duration::from_millis(200),
+            keep: 10_000,
+            environment: environment.clone(),
+            scratch: self.project.home(),
+            tool_home: None,
+            checkout: longhaul::gate::Checkout::Auto,
+            prepare: String::new(),
+            strict: false,
+            soft_closure: Vec::new(),
+        }
+    }
+
     /// Plays calls of tools in one session and returns what each told, and the checklist afterwards.
     fn play(&self, calls: &[(&str, Value)]) -> (Vec<String>, String) {
         let environment: BTreeMap<String, String> = self.project.environment().into_iter().collect();
@@ -49,14 +66,7 @@ impl Session {
         let script = b"echo looking; test -f login\n".to_vec();
         let files = CheckFiles::new(vec![("login.sh".to_owned(), script.clone())]);
         let interrupt = Interrupt::new();
-        let gate = longhaul::gate::Settings {
-            timeout: Duration::from_secs(20),
-            grace: Duration::from_millis(200),
-            keep: 10_000,
-            environment: environment.clone(),
-            scratch: self.project.home(),
-            tool_home: None,
-        };
+        let gate = self.settings(&environment);
         let gate = Gate {
             project: &project,
             settings: &gate,
@@ -65,6 +75,7 @@ impl Session {
             init_script: Some(longhaul::tools::init_command("init.sh", longhaul::tools::Phase::Start)),
             artifacts: self.project.home().join("artifacts"),
             left_out: Vec::new(),
+            before: longhaul::project::Marks::new(),
             session: Some(3),
             clock: Clock::system(),
         };

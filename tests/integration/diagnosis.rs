@@ -134,6 +134,8 @@ fn what_stands_in_the_way_of_a_run_is_told() {
     project.run(["doctor"]).exits(0).prints("memory     this project has none yet").prints("tree       clean\n");
     project.run(["init"]).exits(0);
     project.write("Cargo.lock", "");
+    project.git(["add", "Cargo.lock"]);
+    project.git(["commit", "-qm", "lock"]);
     project.write("longhaul.toml", "[hooks]\nsession_start = [\"touch ../hooked\"]\n");
     project.write(".longhaul/templates/session.md", "");
     project.write("README", "changed\n");
@@ -143,7 +145,7 @@ fn what_stands_in_the_way_of_a_run_is_told() {
 
     run.exits(0).prints("warning  settings   `hooks.session_start` does not count in `longhaul.toml`, line 2");
     run.prints("warning  templates  ").prints("warning  tree       uncommitted changes: `README`");
-    run.prints("lock files found: `Cargo.lock`").prints("`run` needs a branch").prints("lock       free");
+    run.prints("checkout   in-place: `Cargo.lock` is there").prints("`run` needs a branch").prints("lock       free");
     assert_eq!(run.stderr, "");
 
     project.write("../home/.config/longhaul/config.toml", "[budget]\nusd = \"much\"\n");

@@ -300,7 +300,7 @@ fn after_a_command_and_before_the_next_request_an_edit_in_the_view_is_kept() {
 
 #[test]
 fn during_the_check_of_the_gate_the_feature_is_judged_by_the_next_run() {
-    let project = Project::ready().feature("a", &format!("test -f a || exit 1; {STOP}")).model([makes("a")]);
+    let project = Project::ready().in_place().feature("a", &format!("test -f a || exit 1; {STOP}")).model([makes("a")]);
     kill_at_the_pipe(&project, ["run"]);
     assert_eq!(project.git(["log", "-1", "--format=%s"]), "wip(session 1)");
 
@@ -313,7 +313,8 @@ fn during_the_check_of_the_gate_the_feature_is_judged_by_the_next_run() {
 #[test]
 fn between_the_verdict_and_the_entry_the_verdict_stands_and_the_entry_says_so() {
     let first = format!("test -f a || exit 1; test ! -e b || {{ {STOP}; }}");
-    let project = Project::ready().feature("a", &first).feature("b", "test -f b").model([makes("a"), makes("b")]);
+    let project =
+        Project::ready().in_place().feature("a", &first).feature("b", "test -f b").model([makes("a"), makes("b")]);
     // The sweep after session 2 runs the check of session 1 again.
     kill_at_the_pipe(&project, ["run"]);
     assert_eq!(project.memory_log()[..2], ["gate: prove b", "progress: session 1"]);
@@ -344,7 +345,7 @@ fn during_the_users_hook_the_entry_is_there_and_is_not_written_twice() {
 #[test]
 fn during_the_final_sweep_no_session_is_lost_and_the_sweep_is_held_again() {
     let check = format!("test -f a || exit 1; test ! -e c || {{ {STOP}; }}");
-    let project = Project::ready().feature("a", &check).model([makes("a")]);
+    let project = Project::ready().in_place().feature("a", &check).model([makes("a")]);
     project.run(["run"]).exits(0);
     project.write("c", "");
     project.git(["add", "c"]);
@@ -359,7 +360,7 @@ fn during_the_final_sweep_no_session_is_lost_and_the_sweep_is_held_again() {
 
 #[test]
 fn during_a_baseline_the_feature_is_there_and_the_next_run_makes_up_for_it() {
-    let project = Project::ready();
+    let project = Project::ready().in_place();
     let check = format!("{STOP}; test -f a");
     kill_at_the_pipe(&project, ["feature", "add", "--id", "a", "--title", "a", "--check", &check]);
     assert_eq!(project.stored("a")["baseline"], Value::Null);
@@ -436,6 +437,7 @@ fn step(number: usize) -> Value {
 #[test]
 fn at_twenty_moments_nothing_is_lost_and_nothing_is_counted_twice() {
     let project = Project::ready()
+        .in_place()
         .feature("soon", "test \"$(ls work | wc -l)\" -ge 8")
         .feature("last", "test -e ../go && test -e work")
         .model((1..200).map(step));

@@ -194,15 +194,18 @@ fn a_folder_that_held_only_what_was_taken_away_is_taken_away_too() {
 fn files_in_a_repository_of_their_own_prove_nothing() {
     let nest = "root=$PWD; mkdir sub; cd sub; git init -q; echo good > app";
     for more in ["", "; git add -A; git commit -qm sub", "; git add -A; git commit -qm sub; cd ..; git add -A"] {
-        let command = format!("{nest}{more}; cd $root; touch more");
-        let project = Project::ready().feature("f", "grep -q good sub/app").model([does(&command)]);
+        for (place, verdict) in [("clean", "failed"), ("in-place", "not committed")] {
+            let command = format!("{nest}{more}; cd $root; touch more");
+            let project = Project::ready().variable("LONGHAUL_GATE_CHECKOUT", place);
+            let project = project.feature("f", "grep -q good sub/app").model([does(&command)]);
 
-        project.run(["run", "--sessions", "1"]).exits(3).shows("`sub");
-        project.run(["run"]).exits(2).tells("`sub`").tells("remove the `.git` inside");
+            project.run(["run", "--sessions", "1"]).exits(3).shows("`sub");
+            project.run(["run"]).exits(2).tells("`sub`").tells("remove the `.git` inside");
 
-        assert_eq!(project.stored("f")["passes"], false, "{command}");
-        assert_eq!(project.stored("f")["last_verdict"]["verdict"], "not committed", "{command}");
-        assert_eq!(project.read("sub/app"), "good\n");
+            assert_eq!(project.stored("f")["passes"], false, "{command}");
+            assert_eq!(project.stored("f")["last_verdict"]["verdict"], verdict, "{command}");
+            assert_eq!(project.read("sub/app"), "good\n");
+        }
     }
 }
 
@@ -232,8 +235,9 @@ fn tracked_files_behind_a_link_or_turned_into_pipes_do_not_stop_the_commit_of_th
         mv tests ../tests; ln -s ../tests tests; echo exit 0 > tests/a.sh; touch more";
     let project = project.feature("f", "sh tests/a.sh").model([does(swap)]);
 
-    project.run(["run", "--sessions", "1"]).exits(3).shows("`tests/a.sh` is not what was approved");
+    project.run(["run", "--sessions", "1"]).exits(3).shows("`tests/a.sh` was there at approval and is gone");
 
+    assert_eq!(project.stored("f")["last_verdict"]["verdict"], "failed");
     assert_eq!(project.git(["ls-files"]), "README\nmore\ntests\nweb");
     assert_eq!(project.git(["status", "--porcelain"]), "");
 }
@@ -266,7 +270,7 @@ fn a_program_that_left_its_process_group_does_not_help_a_check_to_pass() {
         "setsid sh -c 'echo $$ > ../helper; exec sleep 300' > /dev/null 2>&1 & until test -s ../helper; do :; done";
     // A zombie has no command line.
     let check = "grep -q sleep /proc/$(cat ../helper)/cmdline";
-    let project = Project::ready().feature("f", check).model([does(&format!("{helper}; touch more"))]);
+    let project = Project::ready().in_place().feature("f", check).model([does(&format!("{helper}; touch more"))]);
 
     project.run(["run", "--sessions", "1"]).exits(3);
 
@@ -276,6 +280,7 @@ fn a_program_that_left_its_process_group_does_not_help_a_check_to_pass() {
 #[test]
 fn a_final_sweep_that_can_look_at_nothing_ends_the_run() {
     let project = Project::ready()
+        .in_place()
         .feature("f", "test -f f")
         .feature("g", "test -f g && git init -q sub")
         .model([does("touch f"), does("touch g")]);

@@ -5,9 +5,9 @@ use super::Machine;
 use super::checks;
 use crate::engine::lock;
 use crate::engine::lock::Held;
+use crate::engine::settings::Settings;
 use crate::engine::workspace::Workspace;
 use crate::gate;
-use crate::project;
 use crate::project::Project;
 use crate::project::listed;
 use anyhow::Result;
@@ -17,8 +17,13 @@ use std::path::Path;
 const TEMPLATES: &str = ".longhaul/templates";
 
 /// Looks at the repository, and at what memory holds when there is one.
-pub fn project(project: &Project, ws: Option<&mut Workspace>, machine: &Machine<'_>) -> Result<Vec<Finding>> {
-    let mut findings = vec![branch(project)?, clean(project)?, checkout(project)];
+pub fn project(
+    project: &Project,
+    ws: Option<&mut Workspace>,
+    settings: &Settings,
+    machine: &Machine<'_>,
+) -> Result<Vec<Finding>> {
+    let mut findings = vec![branch(project)?, clean(project)?, checkout(project, settings)?];
     findings.extend(templates(project.root()));
     let Some(ws) = ws else {
         let text = "this project has none yet";
@@ -61,14 +66,9 @@ fn clean(project: &Project) -> Result<Finding> {
 }
 
 /// Says where checks run, and why.
-fn checkout(project: &Project) -> Finding {
-    let found = project::lock_files(project.root());
-    let names: Vec<String> = found.iter().map(|file| format!("`{}`", file.name)).collect();
-    let why = match names.as_slice() {
-        [] => "no lock file found".to_owned(),
-        names => format!("lock files found: {}", names.join(", ")),
-    };
-    Finding::ok("checkout", format!("checks run {}; {why}", gate::IN_PLACE))
+fn checkout(project: &Project, settings: &Settings) -> Result<Finding> {
+    let (place, why) = gate::place(project, settings.gate.checkout, &settings.gate.prepare)?;
+    Ok(Finding::ok("checkout", format!("{place}: {why}")))
 }
 
 /// Overrides would be ignored in silence.

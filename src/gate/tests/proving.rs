@@ -4,7 +4,7 @@ use super::*;
 
 #[test]
 fn a_pass_on_a_later_tree_proves() {
-    let bench = Bench::new();
+    let bench = Bench::in_place();
     let check = bench.approved("grep after src/product.txt");
     bench.work();
     let verdict = bench.judge(&check);
@@ -19,7 +19,8 @@ fn a_pass_on_a_later_tree_proves() {
         "commit": head.commit, "tree": head.tree, "check": check.digest(), "exit": 0, "seconds": 0,
         "output": {"digest": output, "bytes": 6, "path": path}, "runs": 1,
         "red": {"commit": bench.red.commit, "verdict": "failed"}, "level": "plain", "checkout": "in-place",
-        "approved_by": "", "session": 7, "at": "2026-11-29T14:03:00Z", "untracked": [],
+        "form": "the command", "approved_by": "", "overlaid": [], "disclosed": [], "soft": [], "session": 7,
+        "at": "2026-11-29T14:03:00Z", "untracked": [],
     });
     assert_eq!(evidence, expected);
     assert_eq!(fs::read_to_string(path).unwrap(), "after\n");
@@ -30,7 +31,7 @@ fn a_pass_without_a_red_of_the_same_check_is_already_green() {
     let bench = Bench::new();
     let check = bench.approved("true");
     bench.work();
-    let judge = |red: Option<&Red>| bench.gate().judge("login", &check, red, &|_| None).unwrap();
+    let judge = |red: Option<&Red>| bench.judge_knowing(&check, &Known { red: red.cloned(), ..Known::default() });
     let of_this = Red { check: check.digest(), ..bench.red.clone() };
     let of_another = Red { check: "another".to_owned(), ..bench.red.clone() };
     assert_eq!(judge(None).finding(), Finding::AlreadyGreen);
@@ -58,12 +59,12 @@ fn a_red_whose_commit_is_gone_still_counts() {
         check: check.digest(),
         ..bench.red.clone()
     };
-    assert!(bench.gate().judge("login", &check, Some(&red), &|_| None).unwrap().proves());
+    assert!(bench.judge_knowing(&check, &Known { red: Some(red), ..Known::default() }).proves());
 }
 
 #[test]
 fn what_is_in_no_commit_is_not_judged() {
-    let bench = Bench::new();
+    let bench = Bench::in_place();
     let check = bench.approved("grep after src/product.txt");
     bench.work();
     bench.write("src/product.txt", "after and more\n");
@@ -76,7 +77,7 @@ fn what_is_in_no_commit_is_not_judged() {
 
 #[test]
 fn a_check_that_changes_tracked_files_does_not_pass() {
-    let bench = Bench::new();
+    let bench = Bench::in_place();
     let changing = bench.approved("echo more >> src/product.txt");
     let adding = bench.approved("echo more >> src/report.txt");
     bench.work();
@@ -88,7 +89,7 @@ fn a_check_that_changes_tracked_files_does_not_pass() {
 
 #[test]
 fn a_check_that_commits_does_not_pass() {
-    let bench = Bench::new();
+    let bench = Bench::in_place();
     let commit = "git -c user.name=t -c user.email=t@localhost commit -qm x --allow-empty";
     let (committing, looking) = (bench.approved(commit), bench.approved("git log"));
     bench.work();

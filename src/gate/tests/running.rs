@@ -127,10 +127,100 @@ fn nothing_of_a_run_is_left_behind() {
 }
 
 #[test]
-fn a_trial_runs_on_what_is_not_committed() {
+fn a_trial_runs_on_what_a_commit_of_now_would_hold() {
+    for mut bench in [Bench::new(), Bench::in_place()] {
+        let check = bench.approved("grep after src/product.txt && ! test -e mine");
+        bench.settings.checkout = Checkout::Clean;
+        bench.write("mine", "");
+        let before = bench.project.untracked_marks().unwrap();
+        bench.write("src/product.txt", "after\n");
+        bench.write("src/new.txt", "new\n");
+        let index = fs::read(bench.root().join(".git/index")).unwrap();
+        let mut gate = bench.gate();
+        let finding = |gate: &Gate| gate.try_out(&check, &|_| None).unwrap().finding();
+        gate.before = before;
+        assert_eq!(finding(&gate), Finding::Passed);
+        gate.before = Marks::new();
+        assert_eq!(finding(&gate), Finding::Failed, "an untracked file that would be committed is there");
+        assert_eq!(fs::read(bench.root().join(".git/index")).unwrap(), index);
+        assert_eq!(bench.finding(&check), Finding::Failed, "nothing is committed yet");
+    }
+}
+
+#[test]
+fn what_holds_nothing_is_empty_and_no_baseline() {
+    let mut bench = Bench::new();
+    bench.files = CheckFiles::new(vec![("a.sh".to_owned(), b"# to do\n".to_vec())]);
+    let (command, script) = (bench.approved("# to do\n"), bench.approved("sh $LONGHAUL_CHECKS/a.sh"));
+    bench.work();
+    assert_eq!([bench.finding(&command), bench.finding(&script)], [Finding::Empty; 2]);
+    assert!(!Finding::Empty.is_red() && !Finding::Empty.is_green());
+}
+
+#[test]
+fn a_runner_that_ran_nothing_does_not_pass_and_its_exit_code_still_counts() {
     let bench = Bench::new();
-    let check = bench.approved("grep after src/product.txt");
-    bench.write("src/product.txt", "after\n");
-    assert_eq!(bench.gate().try_out(&check, &|_| None).unwrap().finding(), Finding::Passed);
-    assert_eq!(bench.finding(&check), Finding::NotCommitted);
+    let check = |text: &str, code: u8| bench.approved(&format!("echo '{text}'; exit {code}"));
+    let (none, some) = (check("2 skipped in 0.00s", 0), check("1 passed, 2 skipped in 0.00s", 0));
+    let failed = check("1 passed in 0.00s", 1);
+    bench.work();
+    let verdict = bench.judge(&none);
+    assert_eq!(verdict.finding(), Finding::NothingExecuted);
+    assert_eq!(verdict.trial().detail(), "exit code 0, but pytest ran no test");
+    assert!(!Finding::NothingExecuted.is_red());
+    assert_eq!([bench.finding(&some), bench.finding(&failed)], [Finding::Passed, Finding::Failed]);
+}
+
+#[test]
+fn an_expected_text_is_found_in_what_is_not_kept() {
+    let bench = Bench::new();
+    let run = "head -c 5000 /dev/zero; echo '3 tests'; head -c 5000 /dev/zero";
+    let expect = |text: &str| bench.approve(Check { expect: Some(text.to_owned()), ..Check::command(run) });
+    let (there, missing) = (expect("3 tests"), expect("4 tests"));
+    bench.work();
+    let verdict = bench.judge(&there);
+    assert!(verdict.proves() && verdict.trial().output().unwrap().left_out() > 5000);
+    assert_eq!(bench.finding(&missing), Finding::Failed);
+}
+
+#[test]
+fn a_failure_inside_a_pipeline_is_seen() {
+    let bench = Bench::new();
+    let cases = [
+        ("false | true", Finding::Failed),
+        ("true | true || false", Finding::Passed),
+        ("false | cat\ntrue", Finding::Failed),
+        ("echo 'a|b' | grep -c b", Finding::Passed),
+        ("printf '%s' \"$(echo 'a\\nb' | wc -l)\" | grep -q 2", Finding::Passed),
+    ];
+    let checks = cases.map(|(text, finding)| (bench.approved(text), finding));
+    let broken = bench.approved("yes | head -n 1");
+    bench.work();
+    for (check, finding) in checks {
+        assert_eq!(bench.finding(&check), finding, "{}", check.run);
+    }
+    let detail = bench.judge(&broken).trial().detail().to_owned();
+    assert!(detail.contains("exit code 141") && detail.contains("reads to the end"), "{detail}");
+}
+
+#[test]
+fn a_check_that_flipped_on_one_tree_needs_three_passes() {
+    let bench = Bench::new();
+    let count = bench.folder.path().join("count");
+    let run = |passes: u32| format!("echo x >> {0}; test $(wc -l < {0}) -le {passes}", count.display());
+    let (twice, always) = (bench.approved(&run(2)), bench.approved("true"));
+    bench.work();
+    let tree = bench.project.head().unwrap().unwrap().tree;
+    let known = |check: &Check, flaky, results| Known { red: Some(bench.red_of(check)), flaky, results };
+
+    let verdict = bench.judge_knowing(&always, &known(&always, false, vec![(tree.clone(), false)]));
+    assert!(verdict.proves() && verdict.flipped());
+    assert_eq!(verdict.to_evidence()["runs"], 3);
+    let verdict = bench.judge_knowing(&always, &known(&always, false, vec![(tree.clone(), true)]));
+    assert!(verdict.proves() && !verdict.flipped());
+    let verdict = bench.judge_knowing(&twice, &known(&twice, true, vec![]));
+    assert!(verdict.finding() == Finding::Failed && verdict.flipped(), "{verdict:?}");
+    // The twin: not known as flaky, two passes are more than enough.
+    fs::remove_file(&count).unwrap();
+    assert_eq!(bench.finding(&twice), Finding::Passed);
 }

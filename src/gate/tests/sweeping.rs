@@ -7,15 +7,18 @@ fn a_sweep_looks_first_at_what_was_touched_and_then_at_the_oldest() {
     let candidate = |feature: &str, at: &str, pin: &str| Candidate {
         feature: feature.to_owned(),
         check: Check { pins: BTreeMap::from([(pin.to_owned(), None)]), ..Check::command("true") },
-        red: None,
+        known: Known::default(),
         at: at.to_owned(),
     };
-    let candidates =
-        vec![candidate("new", "2026-03", "a"), candidate("old", "2026-01", "b"), candidate("touched", "2026-02", "c")];
-    let ordered = order(candidates, &["c".to_owned()]);
+    let own = candidate("own", "2026-04", "./checks/d");
+    let mut loading = candidate("loading", "2026-05", "e");
+    loading.check.soft = Some(BTreeMap::from([("Makefile".to_owned(), "1".to_owned())]));
+    let mut candidates = vec![candidate("new", "2026-03", "a"), candidate("old", "2026-01", "b"), own, loading];
+    candidates.push(candidate("touched", "2026-02", "c"));
+    let ordered = order(candidates, &["c", "checks/d", "Makefile"].map(str::to_owned));
     assert_eq!(
         ordered.iter().map(|candidate| candidate.feature.as_str()).collect::<Vec<_>>(),
-        ["touched", "old", "new"]
+        ["touched", "own", "loading", "old", "new"]
     );
 }
 
@@ -24,8 +27,8 @@ fn a_sweep_stops_at_its_budget_and_says_what_is_left() {
     let bench = Bench::new();
     let candidate = |feature: &str, run: &str| {
         let check = bench.approved(run);
-        let red = Some(Red { check: check.digest(), ..bench.red.clone() });
-        Candidate { feature: feature.to_owned(), check, red, at: String::new() }
+        let known = Known { red: Some(bench.red_of(&check)), ..Known::default() };
+        Candidate { feature: feature.to_owned(), check, known, at: String::new() }
     };
     let candidates = vec![candidate("a", "true"), candidate("b", "false")];
     bench.work();
@@ -34,5 +37,5 @@ fn a_sweep_stops_at_its_budget_and_says_what_is_left() {
         bench.gate().sweep(candidates.clone(), None, &|_| None, &mut |verdict| told.push(verdict.finding())).unwrap();
     assert_eq!((told, swept.left), (vec![Finding::Passed, Finding::Failed], vec![]));
     let swept = bench.gate().sweep(candidates, Some(Duration::ZERO), &|_| None, &mut |_| {}).unwrap();
-    assert_eq!(swept.left, ["a", "b"]);
+    assert_eq!(swept.left, ["a", "b"].map(|id| (id.to_owned(), Finding::OutOfTime)));
 }

@@ -196,23 +196,68 @@ fn check_proves_like_the_hook_and_tells_with_its_code() {
 }
 
 #[test]
-fn a_changed_test_file_is_refused_until_a_person_accepts_it() {
+fn of_a_changed_test_file_the_approved_version_decides_until_a_person_accepts_the_other() {
+    for place in ["clean", "in-place"] {
+        let project = Project::ready().variable("LONGHAUL_GATE_CHECKOUT", place);
+        project.write("tests/a.sh", "test -f a\n");
+        project.git(["add", "-A"]);
+        project.git(["commit", "-qm", "test"]);
+        let cheat = session([reply([bash("echo true > tests/a.sh")]), reply([hand_over()])]);
+        let project = project.feature("a", "sh tests/a.sh").model([cheat, makes("b")]);
+
+        project
+            .run(["run", "--sessions", "1"])
+            .exits(3)
+            .shows("the approved version of the check decided")
+            .shows("+true")
+            .shows("`longhaul accept a` approves it");
+        assert_eq!(project.status("a"), "open");
+        assert_eq!(project.stored("a")["last_verdict"]["verdict"], "failed");
+        assert_eq!(project.stored("a")["last_verdict"]["overlaid"], json!(["tests/a.sh"]));
+
+        let accepted = project.run(["accept", "a"]);
+        accepted.exits(0).prints("-test -f a").prints("+true").prints("the changed check is approved");
+        assert_eq!(project.status("a"), "already green");
+    }
+}
+
+#[test]
+fn honest_work_that_adds_tests_beside_the_approved_ones_is_proven() {
     let project = Project::ready();
     project.write("tests/a.sh", "test -f a\n");
     project.git(["add", "-A"]);
     project.git(["commit", "-qm", "test"]);
-    let cheat = session([reply([bash("echo true > tests/a.sh")]), reply([hand_over()])]);
-    let project = project.feature("a", "sh tests/a.sh").model([cheat]);
+    let work = "touch a; echo 'test -f a; test -f README' > tests/a.sh; echo true > tests/more.sh";
+    let work = session([reply([bash(work)]), reply([call("check", json!({}))]), reply([hand_over()])]);
+    let check =
+        json!({"id": "a", "title": "a", "check": {"run": "for t in tests/*.sh; do sh $t; done", "closure": ["tests"]}});
+    project.run_with(["feature", "add", "-"], &check.to_string()).exits(0);
+    let project = project.model([work]);
 
-    project.run(["run", "--sessions", "1"]).exits(3).shows("tests/a.sh");
-    assert_eq!(project.status("a"), "open");
-    assert!(
-        project.memory_log().contains(&"gate: a not proven: check changed".to_owned()),
-        "{:?}",
-        project.memory_log()
-    );
+    project.run(["run"]).exits(0);
 
-    project.run(["accept", "a"]).exits(0).prints("-test -f a").prints("+true").prints("the changed check is approved");
+    assert!(project.played().results_in(3).starts_with("passed"), "{}", project.played().results_in(3));
+    assert_eq!(project.stored("a")["evidence"]["overlaid"], json!(["tests/a.sh", "tests/more.sh"]));
+    assert_eq!(project.read("tests/more.sh"), "true\n");
+}
+
+#[test]
+fn of_a_test_file_that_memory_lost_no_other_version_decides() {
+    let project = Project::ready();
+    project.write("tests/a.sh", "test -f a\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "test"]);
+    let project = project.feature("a", "sh tests/a.sh");
+    let pinned = project.stored("a")["check"]["pins"]["tests/a.sh"].as_str().unwrap().to_owned();
+    let id = pinned.rsplit(' ').next().unwrap();
+    project.run(["memory", "delete", &format!("/memories/checks/pinned/{id}")]).exits(0);
+    project.write("tests/a.sh", "true\n");
+    project.git(["commit", "-qam", "changed"]);
+
+    project.run(["check", "a"]).exits(8).shows("memory cannot give the approved `tests/a.sh`");
+
+    assert_eq!(project.stored("a")["last_verdict"]["verdict"], "check changed");
+    project.run(["accept", "a"]).exits(0).prints("`tests/a.sh` is not what was approved");
     assert_eq!(project.status("a"), "already green");
 }
 
@@ -256,27 +301,25 @@ fn a_check_for_a_person_waits_and_costs_no_session() {
 }
 
 #[test]
-fn a_check_whose_files_changed_before_it_ever_ran_waits_for_a_person() {
+fn of_a_check_whose_files_changed_before_it_ever_ran_the_approved_version_decides() {
     let project = Project::unborn();
     project.run(["init"]).exits(0);
     project.write("tests/a.sh", "test -f a\n");
     let project = project.feature("a", "sh tests/a.sh").model([makes("a")]);
-    project.write("tests/a.sh", "test -f a && true\n");
+    project.write("tests/a.sh", "true\n");
     project.git(["add", "-A"]);
     project.git(["commit", "-qm", "changed"]);
 
-    project.run(["run"]).exits(4).tells("a is blocked").tells("longhaul accept a");
-    assert!(project.played().requests().is_empty());
-
-    project.run(["accept", "a"]).exits(0);
     project.run(["run"]).exits(0);
-    assert_eq!(project.status("a"), "proven");
+
+    assert_eq!(project.stored("a")["baseline"]["verdict"], "failed");
+    assert_eq!(project.stored("a")["evidence"]["overlaid"], json!(["tests/a.sh"]));
 }
 
 #[test]
 fn a_check_that_changes_tracked_files_proves_nothing_and_its_changes_are_kept() {
     let check = "test -f a && echo touched >> README";
-    let project = Project::ready().feature("a", check).model([makes("a")]);
+    let project = Project::ready().in_place().feature("a", check).model([makes("a")]);
 
     project.run(["run", "--sessions", "1"]).exits(3);
 
@@ -287,6 +330,19 @@ fn a_check_that_changes_tracked_files_proves_nothing_and_its_changes_are_kept() 
         "wip(changed by the check of a)\nwip(changed by the check of a)"
     );
     assert_eq!(project.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_check_that_changes_tracked_files_of_a_clean_checkout_changes_nothing_of_the_project() {
+    // A30 and T26: a reviewer with write access changed the code and left it.
+    let check = "test -f a && echo touched >> README";
+    let project = Project::ready().feature("a", check).model([makes("a")]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).shows("the check changed tracked files: `README`");
+
+    assert_eq!(project.stored("a")["last_verdict"]["verdict"], "tree moved");
+    assert_eq!(project.git(["log", "-1", "--format=%s"]), "wip(session 1)");
+    assert_eq!((project.read("README"), project.git(["status", "--porcelain"])), ("a project\n".into(), "".into()));
 }
 
 #[test]
@@ -308,12 +364,22 @@ fn a_pass_that_rests_on_a_file_left_out_of_the_commit_proves_nothing() {
         .feature("a", "test -f server.pem")
         .model([makes("echo key > server.pem; touch x"), makes("git add -f server.pem; git commit -qm 'a test key'")]);
 
-    project.run(["run", "--sessions", "1"]).exits(3).tells("left out of the session's commit: `server.pem`");
+    project.run(["run", "--sessions", "1"]).exits(3).shows("left out of the session's commit: `server.pem`");
     assert_eq!(project.status("a"), "open");
-    assert_eq!(project.stored("a")["last_verdict"]["verdict"], "not committed");
+    assert_eq!(project.stored("a")["last_verdict"]["verdict"], "failed");
 
     project.run(["run"]).exits(0);
     assert_eq!(project.git(["show", "HEAD:server.pem"]), "key");
+}
+
+#[test]
+fn in_the_working_tree_a_file_left_out_of_the_commit_keeps_the_check_from_being_judged() {
+    let makes = session([reply([bash("echo key > server.pem; touch x")]), reply([hand_over()])]);
+    let project = Project::ready().in_place().feature("a", "test -f server.pem").model([makes]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).tells("left out of the session's commit: `server.pem`");
+
+    assert_eq!(project.stored("a")["last_verdict"]["verdict"], "not committed");
 }
 
 #[test]
@@ -377,4 +443,43 @@ fn a_check_that_the_agent_reports_as_wrong_waits_for_a_person_and_the_run_goes_o
     project.run(["show", "odd"]).exits(0).prints("waits          it tests the wrong page");
     project.run(["status"]).exits(0).prints("odd waits for a person");
     project.run(["feature", "reopen", "odd"]).exits(0).prints("odd: reopened, open");
+}
+
+#[test]
+fn a_strict_gate_refuses_what_tools_load_by_themselves_until_a_person_accepts_it() {
+    let project = Project::ready().variable("LONGHAUL_GATE_STRICT", "true");
+    project.write("Makefile", "check:\n\ttest -f a\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "make"]);
+    let cheat = session([reply([bash("printf 'check:\\n\\ttrue\\n' > Makefile")]), reply([hand_over()])]);
+    let project = project.feature("a", "grep -q true Makefile || test -f a").model([cheat]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).shows("`Makefile`").shows("longhaul accept a");
+    assert_eq!(project.stored("a")["last_verdict"]["verdict"], "check changed");
+    project.run(["show", "a"]).exits(0).prints("loaded by tools by themselves: Makefile");
+
+    project.run(["accept", "a"]).exits(0).prints("`Makefile`").prints("the changed check is approved");
+    assert_eq!(project.status("a"), "already green");
+}
+
+#[test]
+fn in_a_sandbox_a_check_finds_a_clean_tree_at_the_projects_own_path() {
+    let project = Project::ready().sandboxed();
+    let root = project.root().display().to_string();
+    let check = format!(
+        "test \"$(pwd -P)\" = '{root}' && ! test -e stray && ! ls -A .longhaul 2>/dev/null && git log -1 --format=%s && \
+         files=$LONGHAUL_CHECKS && ! touch \"$files/x\" 2>/dev/null && ! touch .git/x 2>/dev/null && test -f a"
+    );
+    let project = project.feature("a", &check).model([session([
+        reply([bash(
+            "touch a; git add a; git commit -qm a; mkdir -p out; echo out/ >> .git/info/exclude; touch out/stray",
+        )]),
+        reply([call("check", json!({}))]),
+        reply([hand_over()]),
+    ])]);
+    project.write("stray", "");
+    project.run(["run"]).exits(0);
+    let evidence = project.stored("a")["evidence"].clone();
+    assert_eq!((&evidence["level"], &evidence["checkout"]), (&json!("bubblewrap"), &json!("clean")), "{evidence}");
+    assert_eq!(project.git(["status", "--porcelain"]), "?? stray");
 }

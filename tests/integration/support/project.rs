@@ -72,6 +72,11 @@ impl Project {
         self.variable("LONGHAUL_SANDBOX_MODE", "bubblewrap")
     }
 
+    /// Runs checks in the working tree, so that they find what lies beside the project.
+    pub(crate) fn in_place(self) -> Self {
+        self.variable("LONGHAUL_GATE_CHECKOUT", "in-place")
+    }
+
     #[track_caller]
     pub(crate) fn played(&self) -> &Model {
         self.model.as_ref().expect("a model was started")

@@ -1,0 +1,47 @@
+//! The working tree itself, once everything in it is committed.
+
+use crate::project::Head;
+use crate::project::Project;
+use crate::project::listed;
+use anyhow::Result;
+
+/// Returns the commit that the working tree shows, or in words why it shows none.
+pub(in crate::gate) fn committed(project: &Project, left_out: &[String]) -> Result<Result<Head, String>> {
+    let Some(head) = project.head()? else {
+        return Ok(Err("the project has no commit yet".to_owned()));
+    };
+    Ok(uncommitted(project, left_out)?.map_or(Ok(head), Err))
+}
+
+/// Tells in words what lies in the working tree and is in no commit, though a check might rest on it.
+pub(in crate::gate) fn uncommitted(project: &Project, left_out: &[String]) -> Result<Option<String>> {
+    let changes = project.changes()?;
+    let changed = project.uncommitted_beside(&changes)?;
+    if !changed.is_empty() {
+        // `git status` does not show these, so the way out has to be told.
+        let overlooked = !changes.tracked.iter().any(|path| changed.contains(path));
+        let way_out = "; git was told to overlook it: `git update-index --no-assume-unchanged --no-skip-worktree FILE`";
+        return Ok(Some(format!("not in any commit: {}{}", listed(&changed), if overlooked { way_out } else { "" })));
+    }
+    if !left_out.is_empty() {
+        let way_out = "commit them yourself, or ignore them if the feature does not need them";
+        return Ok(Some(format!("left out of the session's commit: {}; {way_out}", listed(left_out))));
+    }
+    let nested = project.nested_among(&changes)?;
+    Ok((!nested.is_empty()).then(|| format!("a git repository of its own: {}", listed(&nested))))
+}
+
+/// Tells in words whether the project's HEAD is another commit than it was.
+pub(in crate::gate) fn left_head(project: &Project, before: &Head) -> Result<Option<String>> {
+    let same = project.head()?.is_some_and(|head| head.commit == before.commit);
+    Ok((!same).then(|| format!("HEAD was `{}` before the check and is another commit now", before.commit)))
+}
+
+/// Tells in words what of the project moved since `before` was committed; untracked files may come and go.
+pub(in crate::gate) fn moved(project: &Project, before: &Head) -> Result<Option<String>> {
+    if let Some(moved) = left_head(project, before)? {
+        return Ok(Some(moved));
+    }
+    let changed = project.uncommitted()?;
+    Ok((!changed.is_empty()).then(|| format!("the check changed tracked files: {}", listed(&changed))))
+}

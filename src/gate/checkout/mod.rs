@@ -1,0 +1,195 @@
+//! The tree a check runs on, and where it lies.
+//!
+//! `clean` is a commit written into a private folder, `in-place` the working tree itself once everything in it is
+//! committed, `copy` a copy of the working tree with the approved files of the check laid over it.
+
+mod copy;
+mod in_place;
+mod lock_files;
+mod overlay;
+mod prepared;
+mod private;
+mod seal;
+
+pub(in crate::gate) use copy::copy;
+pub(in crate::gate) use in_place::committed;
+pub(in crate::gate) use in_place::left_head;
+pub(in crate::gate) use in_place::moved;
+pub(in crate::gate) use in_place::uncommitted;
+pub(in crate::gate) use overlay::drop_compiled;
+pub(in crate::gate) use overlay::is_of_project;
+pub(in crate::gate) use overlay::overlay;
+pub(in crate::gate) use prepared::Prepared;
+pub(in crate::gate) use private::Private;
+
+use crate::project::Entry;
+use crate::project::EntryKind;
+use crate::project::Project;
+use crate::project::file_id;
+use anyhow::Result;
+use seal::Seal;
+use std::fmt::Display;
+use std::fmt::Formatter;
+use std::fs;
+use std::fs::File;
+use std::io::Read;
+use std::path::Component;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// What the setting `gate.checkout` asks for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Checkout {
+    #[default]
+    Auto,
+    Clean,
+    InPlace,
+}
+
+/// Where a check ran; kept in the evidence.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Place {
+    Clean,
+    InPlace,
+    Copy,
+}
+
+impl Display for Place {
+    fn fmt(&self, formatter: &mut Formatter) -> std::fmt::Result {
+        formatter.write_str(match self {
+            Self::Clean => "clean",
+            Self::InPlace => "in-place",
+            Self::Copy => "copy",
+        })
+    }
+}
+
+/// Tells where the checks of a project run, and why.
+pub fn place(project: &Project, wanted: Checkout, prepare: &str) -> Result<(Place, String)> {
+    match wanted {
+        Checkout::Clean => return Ok((Place::Clean, "`gate.checkout` says so".to_owned())),
+        Checkout::InPlace => return Ok((Place::InPlace, "`gate.checkout` says so".to_owned())),
+        Checkout::Auto if !prepare.trim().is_empty() => {
+            return Ok((Place::Clean, "`gate.prepare` installs what it needs".to_owned()));
+        }
+        Checkout::Auto => {}
+    }
+    let head = project.head()?;
+    let entries = head.map_or_else(|| Ok(Vec::new()), |head| project.entries(&head.tree))?;
+    let mut paths = entries.iter().map(|entry| entry.path.to_string_lossy());
+    Ok(match paths.find(|path| lock_files::is_lock_file(path)) {
+        Some(path) => (Place::InPlace, format!("`{path}` is there, and no `gate.prepare` installs what it names")),
+        None => (Place::Clean, "there is no lock file".to_owned()),
+    })
+}
+
+/// A tree that a check can run on.
+pub(in crate::gate) struct Tree {
+    pub folder: PathBuf,
+    pub place: Place,
+    /// What was laid over it from the pins.
+    pub overlaid: Vec<String>,
+    /// How the files of the check differed before that.
+    pub difference: String,
+    /// What a person should know of it.
+    pub disclosed: Vec<String>,
+    seal: Option<Seal>,
+    /// Gone with the tree.
+    pub private: Option<Private>,
+}
+
+impl Tree {
+    /// Takes the working tree as it lies there.
+    pub(in crate::gate) fn in_place(project: &Project) -> Self {
+        Self::new(project.root().to_owned(), Place::InPlace, None)
+    }
+
+    /// Takes what lies in the private folder.
+    pub(in crate::gate) fn private(private: Private, place: Place) -> Self {
+        Self::new(private.tree(), place, Some(private))
+    }
+
+    fn new(folder: PathBuf, place: Place, private: Option<Private>) -> Self {
+        let (overlaid, difference, disclosed) = (Vec::new(), String::new(), Vec::new());
+        Self { folder, place, overlaid, difference, disclosed, seal: None, private }
+    }
+
+    /// Remembers the tracked files as they are now.
+    pub(in crate::gate) fn seal(&mut self, entries: &[Entry]) -> Result<()> {
+        self.seal = Some(Seal::of(&self.folder, entries)?);
+        Ok(())
+    }
+
+    /// Lists the tracked files that changed since; none when nothing was remembered.
+    pub(in crate::gate) fn changed(&self) -> Vec<String> {
+        self.seal.as_ref().map(|seal| seal.broken(&self.folder)).unwrap_or_default()
+    }
+}
+
+/// Writes a tree of the project into the private folder, with a git folder of its own, and says what is odd about it.
+pub(in crate::gate) fn check_out(project: &Project, tree: &str, private: &Private) -> Result<Vec<String>> {
+    let missing = project.check_out(tree, &private.place())?;
+    if let Some(head) = project.head()? {
+        project.lend_git(&private.git_dir(), &head.commit, &private.place())?;
+    }
+    let mut odd: Vec<String> = missing
+        .iter()
+        .map(|path| format!("`{path}` is not there: its commit was not fetched, or it is no submodule"))
+        .collect();
+    let (mut pointers, mut filtered, mut leading_out) = (Vec::new(), Vec::new(), Vec::new());
+    for entry in project.entries(tree)? {
+        let path = private.tree().join(&entry.path);
+        let name = entry.path.to_string_lossy().into_owned();
+        if entry.kind == EntryKind::Link && leads_out(&entry.path, &path) {
+            leading_out.push(name);
+        } else if is_pointer(&path) {
+            pointers.push(name);
+        } else if matches!(entry.kind, EntryKind::File | EntryKind::Executable) && file_id(&path)? != entry.id {
+            filtered.push(name);
+        }
+    }
+    odd.extend(told("LFS pointers instead of the files", &pointers));
+    odd.extend(told("other bytes than in the commit, written by a filter of git's", &filtered));
+    odd.extend(told("links to files in no commit", &leading_out));
+    Ok(odd)
+}
+
+/// Tells whether a link leads out of the tree in which it lies at `path`.
+fn leads_out(path: &Path, link: &Path) -> bool {
+    let Ok(target) = fs::read_link(link) else { return false };
+    let mut depth = path.components().count() - 1;
+    target.is_absolute()
+        || target.components().any(|part| match part {
+            Component::ParentDir if depth == 0 => true,
+            Component::ParentDir => {
+                depth -= 1;
+                false
+            }
+            _ => {
+                depth += 1;
+                false
+            }
+        })
+}
+
+/// Gives a copy of the working tree a git folder of its own, with the index of this tree.
+pub(in crate::gate) fn lend_git(project: &Project, tree: &str, private: &Private) -> Result<()> {
+    project.read_index(tree, &private.place())?;
+    match project.head()? {
+        Some(head) => project.lend_git(&private.git_dir(), &head.commit, &private.place()),
+        None => Ok(()),
+    }
+}
+
+fn told(what: &str, paths: &[String]) -> Option<String> {
+    (!paths.is_empty()).then(|| format!("{what}: {}", crate::project::listed(paths)))
+}
+
+/// Tells whether a file is the stand-in that Git LFS keeps in its place.
+fn is_pointer(path: &Path) -> bool {
+    let mut first = [0; 24];
+    let regular = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    regular
+        && File::open(path).and_then(|mut file| file.read_exact(&mut first)).is_ok()
+        && first == *b"version https://git-lfs."
+}

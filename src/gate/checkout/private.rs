@@ -1,0 +1,162 @@
+//! The private folder in which a tree is laid out: one a project, at the same place each time, so that absolute paths
+//! made by `prepare` stay right.
+
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::project::Elsewhere;
+use anyhow::Context;
+use anyhow::Result;
+use sha2::Digest;
+use sha2::Sha256;
+use std::fs;
+use std::io::ErrorKind;
+use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::PermissionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// A folder that only this user can enter. It is empty at first and gone when this is dropped.
+pub(in crate::gate) struct Private(PathBuf);
+
+impl Private {
+    /// Opens the folder of the project at `root` below `scratch`.
+    pub(in crate::gate) fn open(scratch: &Path, root: &Path) -> Result<Self> {
+        let scratch = fs::canonicalize(scratch)
+            .with_context(|| format!("could not read the folder for temporary files `{}`", scratch.display()))?;
+        // Tools look for their configuration in the folders above, which must not be the project's.
+        if fs::canonicalize(root).is_ok_and(|root| scratch.starts_with(root)) {
+            let text = format!("the folder for temporary files `{}` is inside the project", scratch.display());
+            return Err(Failure::usage(text).hint("set TMPDIR to a folder outside of it").into());
+        }
+        let digest = format!("{:x}", Sha256::digest(root.as_os_str().as_bytes()));
+        let path = scratch.join(format!("longhaul-{}", &digest[..16]));
+        match fs::DirBuilder::new().mode(0o700).create(&path) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => require_own(&path)?,
+            made => made.with_context(|| format!("could not make the folder `{}`", path.display()))?,
+        }
+        let private = Self(path);
+        private.empty()?;
+        Ok(private)
+    }
+
+    /// Returns where the tree lies.
+    pub(in crate::gate) fn tree(&self) -> PathBuf {
+        self.0.join("tree")
+    }
+
+    /// Returns the git folder of the tree.
+    pub(in crate::gate) fn git_dir(&self) -> PathBuf {
+        self.0.join("git")
+    }
+
+    /// Returns the tree and its index, for `git`.
+    pub(in crate::gate) fn place(&self) -> Elsewhere {
+        Elsewhere { folder: self.tree(), index: self.git_dir().join("index") }
+    }
+
+    /// Removes what is inside.
+    pub(in crate::gate) fn empty(&self) -> Result<()> {
+        for folder in [self.tree(), self.git_dir()] {
+            remove(&folder).with_context(|| format!("could not empty `{}`", folder.display()))?;
+        }
+        for folder in [self.tree(), self.git_dir()] {
+            fs::create_dir(&folder).with_context(|| format!("could not make `{}`", folder.display()))?;
+        }
+        Ok(())
+    }
+}
+
+impl Drop for Private {
+    fn drop(&mut self) {
+        // What cannot be removed now is removed before the next use.
+        remove(&self.0).ok();
+    }
+}
+
+/// Refuses a folder that somebody else may have laid there.
+fn require_own(path: &Path) -> Result<()> {
+    let found = fs::symlink_metadata(path).with_context(|| format!("could not read `{}`", path.display()))?;
+    let own = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
+    if own && found.permissions().mode() & 0o077 == 0 {
+        return Ok(());
+    }
+    let text = format!("`{}` is not a folder that only you can enter", path.display());
+    Err(Failure::new(Kind::Failed, text).hint("remove it, or set TMPDIR to another folder").into())
+}
+
+/// Removes a folder with all in it, also where folders inside are read-only; what is not there is fine.
+pub(in crate::gate) fn remove(folder: &Path) -> std::io::Result<()> {
+    match fs::remove_dir_all(folder) {
+        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
+            open_up(folder)?;
+            fs::remove_dir_all(folder)
+        }
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
+        done => done,
+    }
+}
+
+fn open_up(folder: &Path) -> std::io::Result<()> {
+    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
+    for entry in fs::read_dir(folder)? {
+        let entry = entry?;
+        if entry.file_type()?.is_dir() {
+            open_up(&entry.path())?;
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_folder_is_the_same_each_time_empty_and_gone_afterwards() {
+        let scratch = tempfile::tempdir().unwrap();
+        let open = || Private::open(scratch.path(), Path::new("/some/project")).unwrap();
+        let first = open().tree();
+        let private = open();
+        assert_eq!(private.tree(), first);
+        assert_eq!(fs::metadata(first.parent().unwrap()).unwrap().permissions().mode() & 0o777, 0o700);
+        fs::write(first.join("left"), "").unwrap();
+        std::mem::forget(private);
+        assert!(!open().tree().join("left").exists());
+        assert_eq!(fs::read_dir(scratch.path()).unwrap().count(), 0);
+    }
+
+    #[test]
+    fn a_folder_that_others_can_enter_is_refused() {
+        let scratch = tempfile::tempdir().unwrap();
+        let folder = Private::open(scratch.path(), Path::new("/p")).unwrap().0.clone();
+        fs::create_dir(&folder).unwrap();
+        fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
+        assert!(Private::open(scratch.path(), Path::new("/p")).is_err());
+        fs::remove_dir(&folder).unwrap();
+        std::os::unix::fs::symlink(scratch.path(), &folder).unwrap();
+        assert!(Private::open(scratch.path(), Path::new("/p")).is_err());
+    }
+
+    #[test]
+    fn a_folder_inside_the_project_is_refused() {
+        let project = tempfile::tempdir().unwrap();
+        let scratch = project.path().join("tmp");
+        fs::create_dir(&scratch).unwrap();
+        let refused = Private::open(&scratch, project.path()).err().unwrap().to_string();
+        assert!(refused.contains("is inside the project"), "{refused}");
+    }
+
+    #[test]
+    fn read_only_folders_can_be_removed() {
+        let scratch = tempfile::tempdir().unwrap();
+        let deep = scratch.path().join("a/b");
+        fs::create_dir_all(&deep).unwrap();
+        fs::write(deep.join("c"), "").unwrap();
+        fs::set_permissions(&deep, fs::Permissions::from_mode(0o500)).unwrap();
+        remove(&scratch.path().join("a")).unwrap();
+        remove(&scratch.path().join("a")).unwrap();
+        assert!(!scratch.path().join("a").exists());
+    }
+}

@@ -1,0 +1,275 @@
+//! The decision: what one run of a check means for its feature.
+
+use crate::gate::Check;
+use crate::gate::Checkout;
+use crate::gate::Finding;
+use crate::gate::Gate;
+use crate::gate::Kind;
+use crate::gate::Pinned;
+use crate::gate::Red;
+use crate::gate::Verdict;
+use crate::gate::checkout;
+use crate::gate::checkout::Place;
+use crate::gate::checkout::Private;
+use crate::gate::checkout::Tree;
+use crate::gate::closure::closure;
+use crate::gate::difference::difference;
+use crate::gate::empty::empty;
+use crate::gate::shell::Shell;
+use crate::gate::soft;
+use crate::gate::stage::PinnedBytes;
+use crate::gate::trial;
+use crate::gate::trial::Surroundings;
+use crate::gate::verdict::Circumstances;
+use crate::gate::verdict::Trial;
+use crate::project::Head;
+use crate::project::listed;
+use anyhow::Context;
+use anyhow::Result;
+use std::path::Path;
+
+/// Passes in a row that a check needs whose result once changed without a change of the tree.
+const RUNS_OF_FLAKY: u32 = 3;
+
+/// What is recorded of a feature and bears on a new verdict.
+#[derive(Clone, Debug, Default)]
+pub struct Known {
+    /// The non-pass that a proof would stand on.
+    pub red: Option<Red>,
+    /// The result of this very check once changed without a change of the tree.
+    pub flaky: bool,
+    /// Trees on which this very check ran, and whether it passed there.
+    pub results: Vec<(String, bool)>,
+}
+
+impl Known {
+    fn was(&self, tree: &str, passed: bool) -> bool {
+        self.results.iter().any(|(known, result)| known == tree && *result == passed)
+    }
+}
+
+impl Gate<'_> {
+    /// Returns the files that the check's hard closure holds now; pinned, they are what was approved.
+    pub fn closure(&self, check: &Check) -> Result<Vec<Pinned>> {
+        closure(self.project, check, &self.files)
+    }
+
+    /// Says how the files of the check's closure differ from its pins, if they do; `pinned` as for [`Gate::judge`].
+    pub fn difference(&self, check: &Check, pinned: PinnedBytes) -> Result<Option<String>> {
+        let hard = difference(&check.pins, &self.closure(check)?, pinned);
+        let head = self.project.head()?.filter(|_| self.settings.strict);
+        let soft = head.map(|head| self.soft_changes(check, self.place(check)?, &head.tree)).transpose()?;
+        let soft = soft.and_then(|changed| self.strict_refusal(&changed)).map(|trial| trial.detail);
+        let parts: Vec<String> = hard.into_iter().chain(soft).collect();
+        Ok((!parts.is_empty()).then(|| parts.join("\n")))
+    }
+
+    /// Runs the check and decides. `pinned` returns the bytes of a pinned id: they are what runs.
+    ///
+    /// # Errors
+    /// Only what keeps the gate from deciding, such as an unreadable repository; a check that cannot run is a verdict.
+    pub fn judge(&self, feature: &str, check: &Check, known: &Known, pinned: PinnedBytes) -> Result<Verdict> {
+        let head = self.project.head()?;
+        let refused = |trial| Ok(Verdict::new(trial, self.circumstances(feature, check, head.as_ref(), None)));
+        if let Some(trial) = self.refusal(check, pinned)? {
+            return refused(trial);
+        }
+        let place = self.place(check)?;
+        let head = match self.tested(place)? {
+            Ok(head) => head,
+            Err(reason) => return refused(Trial::refused(Finding::NotCommitted, reason)),
+        };
+        let soft = self.soft_changes(check, place, &head.tree)?;
+        let refused = |trial| {
+            let of = self.circumstances(feature, check, Some(&head), None);
+            Ok(Verdict::new(trial, Circumstances { soft: soft.clone(), ..of }))
+        };
+        if let Some(trial) = self.strict_refusal(&soft) {
+            return refused(trial);
+        }
+        let tree = match self.stage(check, place, &head.tree, pinned)? {
+            Ok(tree) => tree,
+            Err(trial) => return refused(trial),
+        };
+        let least = if known.flaky || known.was(&head.tree, false) { RUNS_OF_FLAKY } else { 1 };
+        let mut trial = self.run(check, check.runs.max(least), &tree)?;
+        let flipped = trial.flipped || known.was(&head.tree, !trial.finding.is_green()) && trial.finding.is_result();
+        self.look_at_tree(&mut trial, &tree, &head)?;
+        let red = known.red.as_ref().filter(|red| red.check == check.digest());
+        if trial.finding == Finding::Passed && !self.is_earlier(red, &head) {
+            trial.finding = Finding::AlreadyGreen;
+            trial.add("no earlier tree is recorded on which this check did not pass");
+        }
+        let circumstances = self.circumstances(feature, check, Some(&head), Some(&tree));
+        Ok(Verdict::new(trial, Circumstances { red: red.cloned(), flipped, soft, ..circumstances }))
+    }
+
+    /// Runs the check the same way on what a commit of now would hold. Proves nothing.
+    pub fn try_out(&self, check: &Check, pinned: PinnedBytes) -> Result<Trial> {
+        if let Some(refused) = self.refusal(check, pinned)? {
+            return Ok(refused);
+        }
+        let (place, snapshot) = (self.place(check)?, self.project.snapshot(&self.before)?);
+        if let Some(refused) = self.strict_refusal(&self.soft_changes(check, place, &snapshot)?) {
+            return Ok(refused);
+        }
+        let tree = match self.stage(check, place, &snapshot, pinned)? {
+            Ok(tree) => tree,
+            Err(trial) => return Ok(trial),
+        };
+        let mut trial = self.run(check, check.runs, &tree)?;
+        tell_difference(&mut trial, &tree);
+        Ok(trial)
+    }
+
+    /// Returns a result when the check is not the approved one or not complete, and so must not be run.
+    fn refusal(&self, check: &Check, pinned: PinnedBytes) -> Result<Option<Trial>> {
+        if check.kind == Kind::Manual {
+            let detail = "a manual check is for a person: use `longhaul accept`";
+            return Ok(Some(Trial::refused(Finding::NeedsPerson, detail)));
+        }
+        let files = self.closure(check)?;
+        let root = self.project.root().to_string_lossy();
+        if let Some(detail) = empty(check, &self.files, &files, root.trim_end_matches('/'), pinned) {
+            return Ok(Some(Trial::refused(Finding::Empty, detail)));
+        }
+        let missing = files.iter().find(|file| file.id.is_none() && file.path.starts_with("checks/")).cloned();
+        if let Some(difference) = self.memory_difference(check, files, pinned) {
+            return Ok(Some(Trial::refused(Finding::CheckChanged, difference)));
+        }
+        Ok(missing.map(|file| {
+            let name = &file.path["checks/".len()..];
+            let detail = format!("`$LONGHAUL_CHECKS/{name}` is not among memory's check files");
+            Trial::refused(Finding::NotRunnable, detail)
+        }))
+    }
+
+    /// Lists what tools load by themselves and changed since the check was approved.
+    fn soft_changes(&self, check: &Check, place: Place, tree: &str) -> Result<Vec<String>> {
+        Ok(soft::changed(check, &soft::soft_at(place, self.project, tree, self.settings)?))
+    }
+
+    /// Returns a result when such changes are there and the settings refuse them.
+    fn strict_refusal(&self, changed: &[String]) -> Option<Trial> {
+        (self.settings.strict && !changed.is_empty()).then(|| {
+            let detail = format!("`gate.strict`: what tools load by themselves changed since: {}", listed(changed));
+            Trial::refused(Finding::CheckChanged, detail)
+        })
+    }
+
+    /// Returns the commit that is tested, or in words why there is none. A clean checkout holds nothing that is not in
+    /// it; the working tree must be what the commit says.
+    fn tested(&self, place: Place) -> Result<std::result::Result<Head, String>> {
+        match (place, self.project.head()?) {
+            (_, None) => Ok(Err("the project has no commit yet".to_owned())),
+            (Place::Clean, Some(head)) => Ok(Ok(head)),
+            _ => checkout::committed(self.project, &self.left_out),
+        }
+    }
+
+    /// Returns what a run in `folder` needs.
+    pub(in crate::gate) fn surroundings<'a>(&'a self, folder: &'a Path, private: Option<&Private>) -> Surroundings<'a> {
+        Surroundings {
+            folder,
+            git_dir: private.map(Private::git_dir),
+            project: self.project,
+            settings: self.settings,
+            interrupt: self.interrupt,
+            files: &self.files,
+            init_script: self.init_script.as_deref(),
+        }
+    }
+
+    fn run(&self, check: &Check, runs: u32, tree: &Tree) -> Result<Trial> {
+        self.saved(trial::run(check, runs, &self.surroundings(&tree.folder, tree.private.as_ref()))?)
+    }
+
+    /// Keeps the output of a run.
+    pub(in crate::gate) fn saved(&self, mut trial: Trial) -> Result<Trial> {
+        let saved = trial.output.as_ref().map(|output| output.save(&self.artifacts)).transpose();
+        trial.saved = saved.with_context(|| format!("could not keep output in `{}`", self.artifacts.display()))?;
+        Ok(trial)
+    }
+
+    /// Compares the tested tree and the project with what they were before the run, and tells what bears on the result.
+    fn look_at_tree(&self, trial: &mut Trial, tree: &Tree, head: &Head) -> Result<()> {
+        let changed = tree.changed();
+        let in_tree = (!changed.is_empty()).then(|| format!("the check changed tracked files: {}", listed(&changed)));
+        let moved = match tree.place {
+            Place::Clean => checkout::left_head(self.project, head)?,
+            Place::InPlace | Place::Copy => checkout::moved(self.project, head)?,
+        };
+        for moved in in_tree.into_iter().chain(moved) {
+            if trial.finding == Finding::Passed {
+                trial.finding = Finding::TreeMoved;
+            }
+            trial.add(&moved);
+        }
+        if trial.finding != Finding::Passed && tree.place == Place::Clean {
+            let left_out = checkout::uncommitted(self.project, &self.left_out)?;
+            trial.add(&left_out.map(|what| format!("not in the tested commit: {what}")).unwrap_or_default());
+        }
+        tell_difference(trial, tree);
+        Ok(())
+    }
+
+    /// Tells whether the non-pass was on a tree other than this. A commit that is gone counts: rewritten history is
+    /// shown, not refused.
+    fn is_earlier(&self, red: Option<&Red>, head: &Head) -> bool {
+        red.is_some_and(|red| {
+            let differing = self.project.changed_paths(&red.commit, &head.commit);
+            red.commit != head.commit && differing.map_or(true, |paths| !paths.is_empty())
+        })
+    }
+
+    fn circumstances(&self, feature: &str, check: &Check, head: Option<&Head>, tree: Option<&Tree>) -> Circumstances {
+        let in_tree = tree.is_none_or(|tree| tree.place != Place::Clean);
+        let untracked = || self.project.changes().map(|changes| changes.untracked).unwrap_or_default();
+        Circumstances {
+            feature: feature.to_owned(),
+            check: check.digest(),
+            approved_by: check.approved_by.clone(),
+            form: check.form(),
+            commit: head.map(|head| head.commit.clone()).unwrap_or_default(),
+            tree: head.map(|head| head.tree.clone()).unwrap_or_default(),
+            level: self.settings.sandbox.level.to_string(),
+            checkout: tree.map(|tree| tree.place),
+            overlaid: tree.map(|tree| tree.overlaid.clone()).unwrap_or_default(),
+            disclosed: tree.map(|tree| self.disclosed(check, tree)).unwrap_or_default(),
+            session: self.session,
+            at: self.clock.now().to_string(),
+            untracked: if in_tree { untracked() } else { Vec::new() },
+            soft: Vec::new(),
+            red: None,
+            flipped: false,
+        }
+    }
+
+    /// Lists what a person should know of the tested tree and of how the check ran.
+    fn disclosed(&self, check: &Check, tree: &Tree) -> Vec<String> {
+        let mut disclosed = tree.disclosed.clone();
+        if tree.place != Place::InPlace && !self.is_bound() {
+            disclosed.push(format!("in plain mode the tested tree lies at another path: {}", tree.folder.display()));
+        }
+        let wanted = || checkout::place(self.project, self.settings.checkout, &self.settings.prepare).ok();
+        match (tree.place, self.settings.checkout) {
+            (Place::Clean, _) => {}
+            (_, Checkout::Auto | Checkout::Clean) if self.names_project(check) => {
+                disclosed.push("not in a clean checkout: the check names the project by its own path".to_owned());
+            }
+            (_, Checkout::Auto) => disclosed.extend(wanted().map(|(_, why)| format!("not in a clean checkout: {why}"))),
+            (_, Checkout::Clean | Checkout::InPlace) => {}
+        }
+        if Shell::of(&check.run, &self.settings.environment).blind {
+            disclosed.push("no shell was found that sees a failure inside a pipeline".to_owned());
+        }
+        disclosed
+    }
+}
+
+/// Tells which files of the check were not the tree's.
+fn tell_difference(trial: &mut Trial, tree: &Tree) {
+    if !tree.difference.is_empty() {
+        trial.add(&format!("the approved version of the check decided; the tree's differs:\n{}", tree.difference));
+    }
+}

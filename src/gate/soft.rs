@@ -1,0 +1,215 @@
+//! The soft closure of a check: files that tools load by themselves, by which a check can be led astray without a change of
+//! any file that it names.
+//!
+//! Honest work changes them too, so a change is told and refuses a pass only with `gate.strict`.
+
+use crate::gate::Check;
+use crate::gate::Settings;
+use crate::gate::checkout;
+use crate::gate::checkout::Place;
+use crate::project::Project;
+use crate::project::file_id;
+use anyhow::Context;
+use anyhow::Result;
+use globset::GlobBuilder;
+use globset::GlobSet;
+use globset::GlobSetBuilder;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// Names in any folder, and patterns for paths with a slash. `gate.soft_closure` adds more.
+const LOADED: [&str; 62] = [
+    // Python
+    "conftest.py",
+    "pytest.ini",
+    ".pytest.ini",
+    "tox.ini",
+    "noxfile.py",
+    "setup.cfg",
+    "setup.py",
+    "pyproject.toml",
+    "sitecustomize.py",
+    "usercustomize.py",
+    "*.pth",
+    ".coveragerc",
+    "manage.py",
+    // JavaScript
+    "package.json",
+    "{jest,vitest,vite,playwright,cypress,babel,webpack,rollup,karma,ava,wdio}.config.*",
+    "jest.setup.*",
+    "vitest.{setup,workspace}.*",
+    ".mocharc*",
+    ".babelrc*",
+    ".swcrc",
+    ".nycrc*",
+    "tsconfig*.json",
+    "jsconfig.json",
+    "deno.json*",
+    "bunfig.toml",
+    ".npmrc",
+    ".yarnrc*",
+    ".pnpmfile.cjs",
+    "pnpm-workspace.yaml",
+    ".node-version",
+    ".nvmrc",
+    ".env",
+    ".env.*",
+    // Rust
+    "build.rs",
+    "Cargo.toml",
+    "**/.cargo/config*",
+    "**/.config/nextest.toml",
+    "rust-toolchain*",
+    // Go
+    "go.mod",
+    "go.work",
+    // Ruby
+    "Gemfile",
+    "Rakefile",
+    ".rspec",
+    "{spec,rails}_helper.rb",
+    "test_helper.rb",
+    // JVM
+    "{build,settings}.gradle*",
+    "gradle.properties",
+    "pom.xml",
+    "**/.mvn/*",
+    // PHP
+    "composer.json",
+    "phpunit.xml*",
+    // .NET
+    "Directory.Build.*",
+    "*.runsettings",
+    // Others
+    "{GNUm,M,m}akefile",
+    "*.mk",
+    "justfile",
+    "Taskfile.y*ml",
+    "CMakeLists.txt",
+    "CMakePresets.json",
+    "meson.build",
+    "mix.exs",
+    ".bash{rc,_profile}",
+];
+
+/// Folders that installing fills.
+const INSTALLED: [&str; 9] =
+    ["node_modules", ".venv", "venv", "site-packages", "target", "vendor", ".tox", ".nox", "__pycache__"];
+
+/// Most files kept with a check; those nearest to the project's root are read by most tools.
+const KEPT: usize = 300;
+
+/// The files by path, each with git's id of its bytes.
+pub type Soft = BTreeMap<String, String>;
+
+/// Returns the soft closure of the checks of a project: of a tree and, where checks run in place, of what is not tracked.
+pub fn soft(project: &Project, tree: &str, settings: &Settings) -> Result<Soft> {
+    soft_at(checkout::place(project, settings.checkout, &settings.prepare)?.0, project, tree, settings)
+}
+
+/// The same for a known place.
+pub(in crate::gate) fn soft_at(place: Place, project: &Project, tree: &str, settings: &Settings) -> Result<Soft> {
+    let loaded = Loaded::new(&settings.soft_closure)?;
+    let mut found: Soft = project
+        .entries(tree)?
+        .into_iter()
+        .map(|entry| (entry.path.to_string_lossy().into_owned(), entry.id))
+        .filter(|(path, _)| loaded.holds(path))
+        .collect();
+    if place == Place::InPlace {
+        for path in project.untracked_and_ignored()?.into_iter().filter(|path| loaded.holds(path)) {
+            if let Ok(id) = file_id(&project.root().join(&path)) {
+                found.insert(path, id);
+            }
+        }
+    }
+    let mut nearest: Vec<_> = found.into_iter().collect();
+    nearest.sort_by_key(|(path, _)| path.matches('/').count());
+    Ok(nearest.into_iter().take(KEPT).collect())
+}
+
+/// Lists the files of the soft closure that are not what they were when the check was approved; those that are pinned
+/// decide by their pins.
+pub(in crate::gate) fn changed(check: &Check, now: &Soft) -> Vec<String> {
+    let Some(before) = &check.soft else { return Vec::new() };
+    let gone = before.keys().filter(|path| !now.contains_key(*path));
+    // Of more files than are kept, one that was left out then would look new.
+    let new = |path: &&String| before.len() < KEPT || before.contains_key(*path);
+    let other = now.iter().filter(|(path, id)| before.get(*path) != Some(id)).map(|(path, _)| path).filter(new);
+    let mut changed: Vec<String> = gone.chain(other).filter(|path| !check.pins.contains_key(*path)).cloned().collect();
+    changed.sort();
+    changed
+}
+
+/// The table is read once; it takes a while.
+static TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| set(&LOADED).ok());
+
+/// The table together with the patterns of the settings.
+struct Loaded(GlobSet);
+
+impl Loaded {
+    fn new(more: &[String]) -> Result<Self> {
+        set(&more.iter().map(String::as_str).collect::<Vec<_>>()).map(Self)
+    }
+
+    fn holds(&self, path: &str) -> bool {
+        let known = TABLE.as_ref().is_some_and(|table| table.is_match(path)) || self.0.is_match(path);
+        known && !path.split('/').any(|part| INSTALLED.contains(&part))
+    }
+}
+
+fn set(patterns: &[&str]) -> Result<GlobSet> {
+    let mut set = GlobSetBuilder::new();
+    for pattern in patterns {
+        let anywhere = if pattern.contains('/') { (*pattern).to_owned() } else { format!("**/{pattern}") };
+        let glob = GlobBuilder::new(&anywhere).literal_separator(true).build();
+        set.add(glob.with_context(|| format!("`{pattern}` in `gate.soft_closure` is not a pattern"))?);
+    }
+    set.build().context("could not read `gate.soft_closure`")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_tools_load_by_themselves_is_known_in_any_folder() {
+        let loaded = Loaded::new(&["fixtures/**".to_owned()]).unwrap();
+        assert!(TABLE.is_some());
+        for path in [
+            "conftest.py",
+            "tests/conftest.py",
+            "web/package.json",
+            "web/jest.config.ts",
+            "crates/a/build.rs",
+            ".cargo/config.toml",
+            "a/.cargo/config",
+            "Makefile",
+            "lib/x.pth",
+            ".env.test",
+            "fixtures/a/b",
+        ] {
+            assert!(loaded.holds(path), "{path}");
+        }
+        for path in
+            ["src/main.rs", "web/node_modules/a/package.json", "package.json.md", "my-conftest.py", "a/fixtures/b"]
+        {
+            assert!(!loaded.holds(path), "{path}");
+        }
+        assert!(Loaded::new(&["a[".to_owned()]).is_err());
+    }
+
+    #[test]
+    fn a_change_is_a_new_a_gone_or_another_file_and_none_that_is_pinned() {
+        let soft = |pairs: &[(&str, &str)]| -> Soft {
+            pairs.iter().map(|(path, id)| ((*path).to_owned(), (*id).to_owned())).collect()
+        };
+        let check = Check {
+            soft: Some(soft(&[("a", "1"), ("b", "1"), ("c", "1"), ("pinned", "1")])),
+            pins: BTreeMap::from([("pinned".to_owned(), None)]),
+            ..Check::command("true")
+        };
+        assert_eq!(changed(&check, &soft(&[("a", "1"), ("b", "2"), ("d", "1"), ("pinned", "2")])), ["b", "c", "d"]);
+        assert_eq!(changed(&Check { soft: None, ..check }, &soft(&[("x", "1")])), [""; 0], "nothing is known");
+    }
+}

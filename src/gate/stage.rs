@@ -1,0 +1,168 @@
+//! Makes the tree that a check runs on: laid out, prepared, and with the approved files of the check in their places.
+
+use crate::gate::Check;
+use crate::gate::Finding;
+use crate::gate::Gate;
+use crate::gate::Pinned;
+use crate::gate::checkout;
+use crate::gate::checkout::Place;
+use crate::gate::checkout::Prepared;
+use crate::gate::checkout::Private;
+use crate::gate::checkout::Tree;
+use crate::gate::closure;
+use crate::gate::difference::difference;
+use crate::gate::trial;
+use crate::gate::verdict::Trial;
+use crate::gate::words;
+use crate::project::Entry;
+use crate::sandbox::Level;
+use anyhow::Result;
+use std::collections::BTreeMap;
+use std::path::Path;
+
+/// What the gate asks memory for: the bytes of a pinned id.
+pub(in crate::gate) type PinnedBytes<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
+
+/// Passes over the overlay: a folder in place of a link changes what lies behind it.
+const OVERLAYS: usize = 2;
+
+impl Gate<'_> {
+    /// Tells where this check runs. What names the project by its own path would look past a tree that lies elsewhere.
+    pub(in crate::gate) fn place(&self, check: &Check) -> Result<Place> {
+        if self.names_project(check) {
+            return Ok(Place::InPlace);
+        }
+        Ok(checkout::place(self.project, self.settings.checkout, &self.settings.prepare)?.0)
+    }
+
+    pub(in crate::gate) fn names_project(&self, check: &Check) -> bool {
+        if self.is_bound() {
+            return false;
+        }
+        let root = self.project.root().to_string_lossy().into_owned();
+        closure::texts(check, &self.files).iter().chain(&self.init_script).any(|text| words::holds_path(text, &root))
+    }
+
+    /// Makes the tree for the check from `tree`, a commit's or a snapshot's; a result comes instead when that failed.
+    pub(in crate::gate) fn stage(
+        &self,
+        check: &Check,
+        place: Place,
+        tree: &str,
+        pinned: PinnedBytes,
+    ) -> Result<std::result::Result<Tree, Trial>> {
+        let entries = self.project.entries(tree)?;
+        let mut staged = match place {
+            Place::Clean => match self.clean(tree, &entries)? {
+                Ok(staged) => staged,
+                Err(refused) => return Ok(Err(refused)),
+            },
+            _ => match self.project_difference(check, self.project.root(), pinned)? {
+                None => return Ok(Ok(Tree::in_place(self.project))),
+                Some(difference) if self.names_project(check) => {
+                    return Ok(Err(Trial::refused(Finding::CheckChanged, difference)));
+                }
+                Some(_) => self.copied(tree)?,
+            },
+        };
+        if let Some(refused) = self.lay_over(&mut staged, check, pinned)? {
+            return Ok(Err(refused));
+        }
+        checkout::drop_compiled(&staged.folder, &check.pins)?;
+        staged.seal(&entries)?;
+        Ok(Ok(staged))
+    }
+
+    /// Tells whether a tree is shown at the project's own path, wherever it lies.
+    pub(in crate::gate) fn is_bound(&self) -> bool {
+        self.settings.sandbox.level == Level::Bubblewrap
+    }
+
+    fn private(&self) -> Result<Private> {
+        let scratch = self.project.scratch().unwrap_or(&self.settings.scratch);
+        Private::open(scratch, self.project.root())
+    }
+
+    /// Writes the tree into the private folder, with what `prepare` makes.
+    fn clean(&self, tree: &str, entries: &[Entry]) -> Result<std::result::Result<Tree, Trial>> {
+        let private = self.private()?;
+        let prepare = self.settings.prepare.as_str();
+        let prepared = (!prepare.trim().is_empty()).then(|| {
+            let state = self.project.common_dir().join("longhaul");
+            let at = if self.is_bound() { self.project.root().to_owned() } else { private.tree() };
+            Prepared::of(&state, entries, prepare, &at)
+        });
+        if let Some(prepared) = prepared.as_ref().filter(|prepared| !prepared.is_kept()) {
+            checkout::check_out(self.project, tree, &private)?;
+            if let Some(failed) = trial::prepare(prepare, &self.surroundings(&private.tree(), Some(&private)))? {
+                return Ok(Err(self.saved(failed)?));
+            }
+            prepared.keep(self.project, &private.place(), &self.settings.environment)?;
+            private.empty()?;
+        }
+        let odd = checkout::check_out(self.project, tree, &private)?;
+        if let Some(prepared) = prepared {
+            prepared.lay(&private.tree(), &self.settings.environment)?;
+        }
+        let mut staged = Tree::private(private, Place::Clean);
+        staged.disclosed = odd;
+        Ok(Ok(staged))
+    }
+
+    /// Copies the working tree, whose check files are not the approved ones, into the private folder.
+    fn copied(&self, tree: &str) -> Result<Tree> {
+        let private = self.private()?;
+        let ours = [".git", ".longhaul"];
+        checkout::copy(self.project.root(), &private.tree(), &ours, &self.settings.environment)?;
+        checkout::lend_git(self.project, tree, &private)?;
+        Ok(Tree::private(private, Place::Copy))
+    }
+
+    /// Puts the approved files of the check in their places; returns a result when they cannot be.
+    fn lay_over(&self, tree: &mut Tree, check: &Check, pinned: PinnedBytes) -> Result<Option<Trial>> {
+        let Some(difference) = self.project_difference(check, &tree.folder, pinned)? else { return Ok(None) };
+        tree.difference = difference;
+        for _ in 0..OVERLAYS {
+            let now = closure::closure_in(&tree.folder, self.project, check, &self.files)?;
+            match checkout::overlay(&tree.folder, &check.pins, &now, pinned)? {
+                Ok(paths) => tree.overlaid.extend(paths),
+                Err(path) => {
+                    let detail = format!("{}\nmemory cannot give the approved `{path}`", tree.difference);
+                    return Ok(Some(Trial::refused(Finding::CheckChanged, detail)));
+                }
+            }
+        }
+        tree.overlaid.sort();
+        tree.overlaid.dedup();
+        let left = self.project_difference(check, &tree.folder, pinned)?;
+        Ok(left.map(|difference| Trial::refused(Finding::CheckChanged, difference)))
+    }
+
+    /// Says how the files of the check that lie in the project differ from the pins.
+    fn project_difference(&self, check: &Check, folder: &Path, pinned: PinnedBytes) -> Result<Option<String>> {
+        let now = closure::closure_in(folder, self.project, check, &self.files)?;
+        Ok(part_difference(check, now, pinned, &checkout::is_of_project))
+    }
+
+    /// Says how memory's files of the check differ from the pins.
+    pub(in crate::gate) fn memory_difference(
+        &self,
+        check: &Check,
+        now: Vec<Pinned>,
+        pinned: PinnedBytes,
+    ) -> Option<String> {
+        part_difference(check, now, pinned, &|path| !checkout::is_of_project(path))
+    }
+}
+
+fn part_difference(
+    check: &Check,
+    now: Vec<Pinned>,
+    pinned: PinnedBytes,
+    part: &dyn Fn(&str) -> bool,
+) -> Option<String> {
+    let pins: BTreeMap<_, _> =
+        check.pins.iter().filter(|(path, _)| part(path)).map(|(path, pin)| (path.clone(), pin.clone())).collect();
+    let now: Vec<Pinned> = now.into_iter().filter(|file| part(&file.path)).collect();
+    difference(&pins, &now, pinned)
+}

@@ -1,0 +1,182 @@
+//! Where a check runs, and what of the project is there.
+
+use super::*;
+
+#[test]
+fn a_lock_file_or_a_setting_decides_where_checks_run() {
+    let bench = Bench::new();
+    let place = |wanted, prepare: &str| place(&bench.project, wanted, prepare).unwrap();
+    assert_eq!(place(Checkout::Auto, "").0, Place::Clean);
+    bench.write("web/package-lock.json", "{}");
+    assert_eq!(place(Checkout::Auto, "").0, Place::Clean, "it is not tracked");
+    bench.commit();
+    let (found, why) = place(Checkout::Auto, "");
+    assert_eq!(found, Place::InPlace);
+    let disclosed = bench.judge(&bench.approved("true")).to_evidence()["disclosed"].to_string();
+    assert!(disclosed.contains("not in a clean checkout: `web/package-lock.json` is there"), "{disclosed}");
+    assert!(why.contains("`web/package-lock.json`"), "{why}");
+    assert_eq!(place(Checkout::Auto, "npm ci").0, Place::Clean);
+    assert_eq!(place(Checkout::Clean, "").0, Place::Clean);
+    assert_eq!(place(Checkout::InPlace, "npm ci").0, Place::InPlace);
+}
+
+#[test]
+fn what_is_in_no_commit_is_not_there_in_a_clean_checkout() {
+    let bench = Bench::new();
+    let check = bench.approved("test -e untracked || test -e ignored || grep more src/product.txt");
+    bench.write(".gitignore", "ignored\n");
+    bench.work();
+    for path in ["untracked", "ignored"] {
+        bench.write(path, "");
+    }
+    bench.write("src/product.txt", "after and more\n");
+    let verdict = bench.judge(&check);
+    assert_eq!(verdict.finding(), Finding::Failed);
+    let detail = verdict.trial().detail();
+    assert_eq!(detail, "not in the tested commit: not in any commit: `src/product.txt`");
+    bench.write("src/product.txt", "after\n");
+    // The twin: in the working tree they are there.
+    let bench = Bench { settings: Settings { checkout: Checkout::InPlace, ..bench.settings.clone() }, ..bench };
+    assert_eq!(bench.finding(&check), Finding::Passed);
+    assert_eq!(bench.judge(&check).to_evidence()["untracked"], json!(["untracked"]));
+}
+
+#[test]
+fn a_clean_checkout_knows_git_and_moves_nobodys_branch() {
+    let bench = Bench::new();
+    let who = "-c user.name=t -c user.email=t@localhost";
+    let commit = format!("git log -1 --format=%s | grep work && echo x > new && git add new && git {who} commit -qm x");
+    let check = bench.approved(&commit);
+    bench.work();
+    let (head, index) = (bench.project.head().unwrap(), fs::read(bench.root().join(".git/index")).unwrap());
+    let verdict = bench.judge(&check);
+    assert!(verdict.proves(), "{verdict:?}");
+    assert_eq!(bench.project.head().unwrap(), head);
+    assert_eq!(fs::read(bench.root().join(".git/index")).unwrap(), index);
+    assert!(!bench.root().join("new").exists());
+}
+
+#[test]
+fn a_check_that_changes_a_tracked_file_does_not_pass_and_leaves_the_users_tree_alone() {
+    let bench = Bench::new();
+    let check = bench.approved("touch src/product.txt; echo more >> src/product.txt");
+    let touching = bench.approved("touch src/product.txt");
+    bench.work();
+    let verdict = bench.judge(&check);
+    assert_eq!(verdict.finding(), Finding::TreeMoved);
+    assert_eq!(verdict.trial().detail(), "the check changed tracked files: `src/product.txt`");
+    assert_eq!(fs::read_to_string(bench.root().join("src/product.txt")).unwrap(), "after\n");
+    assert_eq!(bench.finding(&touching), Finding::Passed);
+}
+
+#[test]
+fn the_tree_lies_at_the_same_place_each_time_and_is_gone_afterwards() {
+    let bench = Bench::new();
+    let check = bench.approved("pwd");
+    bench.work();
+    let at = || bench.judge(&check).trial().last_lines(1);
+    let first = at();
+    assert_eq!(at(), first);
+    assert!(!Path::new(&first).exists() && !Path::new(&first).starts_with(bench.root()), "{first}");
+}
+
+#[test]
+fn prepare_runs_once_for_each_state_of_the_lock_files_and_no_check_changes_what_it_made() {
+    let mut bench = Bench::new();
+    let count = bench.folder.path().join("count");
+    bench.settings.prepare =
+        format!("echo once >> {}; mkdir -p web/modules; cp web/yarn.lock web/modules/lib", count.display());
+    bench.write(".gitignore", "modules\n");
+    bench.write("web/yarn.lock", "1\n");
+    bench.commit();
+    let check = bench.approved("cat web/modules/lib && echo broken > web/modules/lib");
+    bench.work();
+    let runs = || fs::read_to_string(&count).unwrap().lines().count();
+    for _ in 0..2 {
+        let verdict = bench.judge(&check);
+        assert_eq!((verdict.finding(), verdict.trial().last_lines(1).as_str()), (Finding::Passed, "1"));
+        assert_eq!(runs(), 1);
+    }
+    for (state, text) in ["2\n", "3\n", "4\n"].iter().enumerate() {
+        bench.write("web/yarn.lock", text);
+        bench.commit();
+        assert_eq!(bench.judge(&check).trial().last_lines(1), text.trim());
+        assert_eq!(runs(), state + 2);
+    }
+    let kept = fs::read_dir(bench.root().join(".git/longhaul/prepared")).unwrap().count();
+    assert_eq!(kept, 2, "only the newest states are kept");
+}
+
+#[test]
+fn a_prepare_that_fails_leaves_the_check_not_ready_and_is_tried_again() {
+    let mut bench = Bench::new();
+    let check = bench.approved("true");
+    bench.work();
+    bench.settings.prepare = "echo no such package; exit 3".to_owned();
+    let verdict = bench.judge(&check);
+    assert_eq!(verdict.finding(), Finding::NotReady);
+    assert_eq!(verdict.trial().detail(), "`gate.prepare` failed in a clean checkout");
+    assert_eq!(verdict.trial().last_lines(1), "no such package");
+    bench.settings.prepare = "true".to_owned();
+    assert_eq!(bench.finding(&check), Finding::Passed);
+}
+
+#[test]
+fn submodules_come_along_where_they_were_fetched_and_are_missed_aloud_where_not() {
+    let bench = Bench::new();
+    let other = bench.folder.path().join("other");
+    let make = format!(
+        "init -q {0} && echo text > {0}/file && git -C {0} add -A && git -C {0} -c user.name=t -c user.email=t@localhost commit -qm other",
+        other.display()
+    );
+    bench.git(&make);
+    bench.git(&format!("-c protocol.file.allow=always submodule --quiet add {} sub", other.display()));
+    let check = bench.approved("cat sub/file");
+    bench.commit();
+    let verdict = bench.judge(&check);
+    assert!(verdict.proves(), "{verdict:?}");
+    fs::remove_dir_all(bench.root().join("sub")).unwrap();
+    fs::create_dir(bench.root().join("sub")).unwrap();
+    let verdict = bench.judge(&check);
+    assert_eq!(verdict.finding(), Finding::Failed);
+    let disclosed = verdict.to_last_verdict()["disclosed"].to_string();
+    assert!(disclosed.contains("`sub` is not there: its commit was not fetched"), "{disclosed}");
+}
+
+#[test]
+fn pointers_of_large_files_and_what_a_filter_wrote_are_disclosed() {
+    let bench = Bench::new();
+    bench.write("large.bin", "version https://git-lfs.github.com/spec/v1\noid sha256:0\nsize 1\n");
+    bench.write("crlf.txt", "a\n");
+    bench.write(".gitattributes", "crlf.txt text eol=crlf\n");
+    let check = bench.approved("true");
+    bench.work();
+    let disclosed = bench.judge(&check).to_evidence()["disclosed"].to_string();
+    assert!(disclosed.contains("LFS pointers instead of the files: `large.bin`"), "{disclosed}");
+    assert!(disclosed.contains("written by a filter of git's: `crlf.txt`"), "{disclosed}");
+}
+
+#[test]
+fn links_that_lead_out_of_the_commit_are_disclosed() {
+    let bench = Bench::new();
+    let check = bench.approved("true");
+    for (name, target) in
+        [("inside", "src/product.txt"), ("src/up", "../src"), ("out", "src/../../x"), ("far", "/etc/hosts")]
+    {
+        std::os::unix::fs::symlink(target, bench.root().join(name)).unwrap();
+    }
+    bench.work();
+    let disclosed = bench.judge(&check).to_evidence()["disclosed"].to_string();
+    assert!(disclosed.contains("links to files in no commit: `far`, `out`\""), "{disclosed}");
+}
+
+#[test]
+fn a_sparse_checkout_leaves_nothing_out_of_a_clean_one() {
+    let bench = Bench::new();
+    bench.write("far/away", "x\n");
+    let check = bench.approved("cat far/away");
+    bench.work();
+    bench.git("sparse-checkout set near");
+    assert!(!bench.root().join("far").exists());
+    assert_eq!(bench.finding(&check), Finding::Passed);
+}

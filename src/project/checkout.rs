@@ -1,0 +1,167 @@
+//! Trees of the project written somewhere else, as `git` would check them out.
+
+use super::Marks;
+use super::Project;
+use super::command::Elsewhere;
+use crate::sandbox;
+use anyhow::Context;
+use anyhow::Result;
+use git2::ObjectType;
+use git2::Oid;
+use git2::TreeWalkMode;
+use git2::TreeWalkResult;
+use std::ffi::OsStr;
+use std::fs;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// What git stores a file as.
+const EXECUTABLE: i32 = 0o100_755;
+const LINK: i32 = 0o120_000;
+const SUBMODULE: i32 = 0o160_000;
+
+/// One file of a tree.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub struct Entry {
+    pub path: PathBuf,
+    pub id: String,
+    pub kind: EntryKind,
+}
+
+/// What an entry of a tree is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum EntryKind {
+    File,
+    Executable,
+    Link,
+    Submodule,
+}
+
+impl Project {
+    /// Returns the tree of a commit.
+    pub fn tree_of(&self, commit: &str) -> Result<String> {
+        let context = || format!("could not read the commit `{commit}`");
+        let commit = self.repository.find_commit(Oid::from_str(commit).with_context(context)?).with_context(context)?;
+        Ok(commit.tree_id().to_string())
+    }
+
+    /// Lists the files of a tree, in git's order.
+    pub fn entries(&self, tree: &str) -> Result<Vec<Entry>> {
+        let context = || format!("could not list the tree `{tree}`");
+        let tree = self.repository.find_tree(Oid::from_str(tree)?).with_context(context)?;
+        let mut entries = Vec::new();
+        tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
+            let kind = match (entry.kind(), entry.filemode()) {
+                (Some(ObjectType::Tree), _) => return TreeWalkResult::Ok,
+                (_, SUBMODULE) => EntryKind::Submodule,
+                (_, LINK) => EntryKind::Link,
+                (_, EXECUTABLE) => EntryKind::Executable,
+                _ => EntryKind::File,
+            };
+            let path = Path::new(folder).join(OsStr::from_bytes(entry.name_bytes()));
+            entries.push(Entry { path, id: entry.id().to_string(), kind });
+            TreeWalkResult::Ok
+        })
+        .with_context(context)?;
+        Ok(entries)
+    }
+
+    /// Writes a tree into the folder `place.folder`, through the project's filters. Its submodules come too where their
+    /// commits are there; returned are those that could not.
+    pub fn check_out(&self, tree: &str, place: &Elsewhere) -> Result<Vec<String>> {
+        fs::create_dir_all(&place.folder)
+            .with_context(|| format!("could not make the folder `{}`", place.folder.display()))?;
+        // What a sparse checkout leaves out belongs to the commit like the rest.
+        let whole = ["-c", "core.sparseCheckout=false", "-c", "submodule.recurse=false"];
+        self.git_elsewhere(place, &[&whole[..], &["read-tree", "--reset", "-u", tree]].concat(), None)?;
+        let mut missing = Vec::new();
+        let known = self.submodules(&place.folder)?;
+        for entry in self.entries(tree)?.into_iter().filter(|entry| entry.kind == EntryKind::Submodule) {
+            let name = entry.path.to_string_lossy().into_owned();
+            // Of a repository that is no submodule, nobody else has the commit.
+            let there = if known.contains(&name) { self.check_out_submodule(&entry, place) } else { Err(vec![name]) };
+            missing.extend(there.err().into_iter().flatten());
+        }
+        Ok(missing)
+    }
+
+    /// Reads a tree into the index of `place`; the files there stay as they are.
+    pub fn read_index(&self, tree: &str, place: &Elsewhere) -> Result<()> {
+        self.git_elsewhere(place, &["read-tree", tree], None).map(drop)
+    }
+
+    /// Writes the recorded commit of one submodule; what is absent of it is returned as an error.
+    fn check_out_submodule(&self, entry: &Entry, place: &Elsewhere) -> Result<(), Vec<String>> {
+        let name = entry.path.to_string_lossy().into_owned();
+        let absent = |_| vec![name.clone()];
+        let here = self.root.join(&entry.path);
+        // Without a `.git` of its own, the search would find the project around it.
+        if !here.join(".git").exists() {
+            return Err(vec![name]);
+        }
+        let mut inner = Self::discover(&here, self.environment.clone()).map_err(absent)?;
+        inner.held.clone_from(&self.held);
+        let tree = inner.tree_of(&entry.id).map_err(absent)?;
+        let index = self.temporary().map_err(absent)?;
+        let inside = Elsewhere { folder: place.folder.join(&entry.path), index: index.path().join("index") };
+        let missing = inner.check_out(&tree, &inside).map_err(absent)?;
+        let below = |path: String| format!("{name}/{path}");
+        if missing.is_empty() { Ok(()) } else { Err(missing.into_iter().map(below).collect()) }
+    }
+
+    /// Returns the tree that the commit of what lies here now would have, without committing it; `before` as for
+    /// [`Project::commit_leftover`].
+    pub fn snapshot(&self, before: &Marks) -> Result<String> {
+        let folder = self.temporary()?;
+        let index = folder.path().join("index");
+        if let Some(head) = self.head()? {
+            self.git_with(&index, &["read-tree", &head.commit], None)?;
+        }
+        let (take, _) = self.select(before)?;
+        self.add_all(take, &|args, list| self.git_with(&index, args, Some(list)).map(drop))?;
+        Ok(String::from_utf8_lossy(&self.git_with(&index, &["write-tree"], None)?).trim().to_owned())
+    }
+
+    /// Lists the files in `place` that its index does not know, ignored ones too; folders without any known file end
+    /// with a slash.
+    pub fn unknown_in(&self, place: &Elsewhere) -> Result<Vec<PathBuf>> {
+        let listing = self.git_elsewhere(place, &["ls-files", "--others", "--directory", "-z"], None)?;
+        let paths = listing.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        Ok(paths.map(|path| PathBuf::from(OsStr::from_bytes(path))).collect())
+    }
+
+    /// Lists the files of the working tree that are not tracked, ignored ones too.
+    pub fn untracked_and_ignored(&self) -> Result<Vec<String>> {
+        let listing = self.git(&["ls-files", "--others", "-z"], None)?;
+        let paths = listing.split(|byte| *byte == 0).filter(|path| !path.is_empty());
+        Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+    }
+
+    /// Makes a git folder for a checkout in `place`: its own HEAD and index, everything else the project's. What moves
+    /// HEAD there leaves the user's branch alone.
+    pub fn lend_git(&self, git_dir: &Path, commit: &str, place: &Elsewhere) -> Result<()> {
+        let context = || format!("could not make `{}`", git_dir.display());
+        fs::create_dir_all(git_dir).with_context(context)?;
+        // A held checkout is shown at the project's own path, over the git folder that may lie in there.
+        let common = match &self.held {
+            Some(_) => PathBuf::from(sandbox::COMMON_OF_CHECKOUT),
+            None => fs::canonicalize(&self.common_dir).with_context(context)?,
+        };
+        let files = [
+            (git_dir.join("HEAD"), commit.as_bytes()),
+            (git_dir.join("commondir"), common.as_os_str().as_bytes()),
+            (place.folder.join(".git"), &[b"gitdir: ", git_dir.as_os_str().as_bytes()].concat()),
+        ];
+        for (path, bytes) in files {
+            fs::write(path, [bytes, b"\n"].concat()).with_context(context)?;
+        }
+        Ok(())
+    }
+}
+
+/// Returns the id git would give a file as it lies there, without any filter.
+pub fn file_id(path: &Path) -> Result<String> {
+    let id = Oid::hash_file(ObjectType::Blob, path);
+    Ok(id.with_context(|| format!("could not read `{}`", path.display()))?.to_string())
+}
