@@ -81,6 +81,22 @@ fn an_untracked_file_that_the_session_changed_is_part_of_its_work() {
 }
 
 #[test]
+fn a_file_that_the_session_took_away_with_git_is_taken_out_by_the_commit() {
+    let project = Project::ready();
+    project.write("old", "old\n");
+    project.write("kept", "kept\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "files"]);
+    let removes = session([reply([bash("git rm -q old; git mv kept moved; touch a")]), reply([hand_over()])]);
+    let project = project.feature("a", "test -f a && test ! -e old").model([removes]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.git(["ls-files"]), "README\na\nmoved");
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+}
+
+#[test]
 fn a_detached_head_is_refused_with_the_way_out() {
     let project = Project::ready().feature("a", "test -f a").model([]);
     project.git(["checkout", "-q", "--detach"]);
