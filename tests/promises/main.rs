@@ -4,6 +4,8 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 mod cheats;
+mod honest;
+mod regressions;
 mod stage;
 #[expect(dead_code, unused_imports, reason = "shared with the integration tests, which use the rest of it")]
 #[path = "../integration/support/mod.rs"]
