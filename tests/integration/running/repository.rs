@@ -97,6 +97,19 @@ fn a_file_that_the_session_took_away_with_git_is_taken_out_by_the_commit() {
 }
 
 #[test]
+fn a_session_that_destroys_the_commit_it_began_on_is_told_and_its_work_counts() {
+    let destroys = "touch a; git checkout -q --orphan new; git add -A; git commit -qm all; git branch -M new main; \
+        git for-each-ref --format='delete %(refname)' refs/longhaul | git update-ref --stdin; \
+        git reflog expire --expire=now --all; git gc -q --prune=now";
+    let rewrites = session([reply([bash(destroys)]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([rewrites]);
+
+    project.run(["run"]).exits(0).tells("it is gone from the repository too");
+
+    assert_eq!(project.git(["log", "--format=%s"]), "all");
+}
+
+#[test]
 fn a_detached_head_is_refused_with_the_way_out() {
     let project = Project::ready().feature("a", "test -f a").model([]);
     project.git(["checkout", "-q", "--detach"]);

@@ -48,7 +48,7 @@ cheats! { plain, Plain:
     deletes_the_test
     #[ignore = "waits for: `gate.strict`"]
     deselects_the_test
-    #[ignore = "waits for: a lost commit is no error"]
+    #[ignore = "waits for: the pinned version decides"]
     drops_the_baselines_commit
     edits_the_check_in_memorys_view
     edits_the_checklist_by_the_command
