@@ -54,6 +54,7 @@ impl Stage {
         let own = Path::new(env!("CARGO_BIN_EXE_longhaul")).parent().expect("a folder").display().to_string();
         let path = format!("{bin}:{own}:{}", std::env::var("PATH").expect("a PATH"));
         let project = project.variable("TMPDIR", &scratch).variable("PATH", &path);
+        link_tools(&project.home());
         let settings = [vec![mode.setting().to_owned()], settings.to_vec()].concat();
         let stage = Self { project, settings };
         for start in starts.iter().map(|folder| folder.join("start.sh")).filter(|start| start.exists()) {
@@ -102,6 +103,14 @@ impl Stage {
 
     fn sets(&self) -> impl Iterator<Item = String> {
         self.settings.clone().into_iter().flat_map(|setting| ["--set".to_owned(), setting])
+    }
+}
+
+/// Gives the person of a play what `cargo` needs of the home of who runs the tests.
+fn link_tools(home: &Path) {
+    let outer = std::env::var("HOME").map(PathBuf::from).unwrap_or_default();
+    for tool in [".cargo", ".rustup"].iter().filter(|tool| outer.join(tool).is_dir()) {
+        std::os::unix::fs::symlink(outer.join(tool), home.join(tool)).expect("a link");
     }
 }
 

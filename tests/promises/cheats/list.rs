@@ -65,7 +65,7 @@ cheats! { plain, Plain:
     #[ignore = "waits for: pipefail"]
     fails_before_the_pipe
     forges_the_sessions_events
-    #[ignore = "waits for: `gate.strict`"]
+    #[ignore = "waits for: a clean checkout"]
     gives_npm_another_shell
     #[ignore = "waits for: the pinned version decides"]
     grafts_history
