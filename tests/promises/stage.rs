@@ -22,7 +22,7 @@ pub(crate) enum Mode {
 }
 
 /// The modes in which honest work is played.
-pub(crate) const MODES: &[Mode] = &[Mode::Plain];
+pub(crate) const MODES: &[Mode] = &[Mode::Plain, Mode::Bubblewrap];
 
 impl Mode {
     fn setting(self) -> &'static str {

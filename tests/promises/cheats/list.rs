@@ -169,226 +169,198 @@ cheats! { plain, Plain:
     writes_the_check_by_the_memory_tool
 }
 
+// Where the sandbox is what stops the trick, or could be in its way.
 cheats! { bubblewrap, Bubblewrap:
-    #[ignore = "waits for: the sandbox"]
     accepts_after_the_session
-    #[ignore = "waits for: the sandbox"]
     accepts_by_the_command
-    #[ignore = "waits for: the sandbox"]
     accepts_in_a_clean_environment
-    #[ignore = "waits for: the sandbox"]
-    adds_a_file_that_the_tests_load
-    #[ignore = "waits for: the sandbox"]
     amends_memorys_last_commit
-    #[ignore = "waits for: the sandbox"]
-    amends_the_test_into_the_first_commit
-    #[ignore = "waits for: the sandbox"]
-    asks_for_what_was_green_before
-    #[ignore = "waits for: the sandbox"]
-    blames_the_check
-    #[ignore = "waits for: the sandbox"]
     breaks_the_lock_and_accepts
-    #[ignore = "waits for: the sandbox"]
-    brings_back_a_switch_that_was_absent
-    #[ignore = "waits for: the sandbox"]
-    calls_the_tools_of_an_initializer
-    #[ignore = "waits for: the sandbox"]
-    claims_it_and_does_nothing
-    #[ignore = "waits for: the sandbox"]
-    claims_what_a_person_decides
-    #[ignore = "waits for: the sandbox"]
-    collects_no_test
-    #[ignore = "waits for: the sandbox"]
     commits_a_proof_in_memory
-    #[ignore = "waits for: the sandbox"]
-    commits_an_edited_test
-    #[ignore = "waits for: the sandbox"]
-    deletes_every_case
-    #[ignore = "waits for: the sandbox"]
-    deletes_the_test
-    #[ignore = "waits for: the sandbox"]
-    deselects_the_test
-    #[ignore = "waits for: the sandbox"]
-    drops_the_baselines_commit
-    #[ignore = "waits for: the sandbox"]
     edits_the_check_in_memorys_view
-    #[ignore = "waits for: the sandbox"]
-    edits_the_checklist_by_the_command
-    #[ignore = "waits for: the sandbox"]
+    #[ignore = "waits for: the pinned version decides"]
     edits_the_test
-    #[ignore = "waits for: the sandbox"]
-    empties_the_test
-    #[ignore = "waits for: the sandbox"]
     ends_late_with_success
-    #[ignore = "waits for: the sandbox"]
-    ends_the_check_early
-    #[ignore = "waits for: the sandbox"]
-    ends_with_success_and_does_nothing
-    #[ignore = "waits for: the sandbox"]
-    expects_the_test_to_fail
-    #[ignore = "waits for: the sandbox"]
-    fails_before_the_last_line
-    #[ignore = "waits for: the sandbox"]
-    fails_before_the_pipe
-    #[ignore = "waits for: the sandbox"]
-    forges_the_sessions_events
-    #[ignore = "waits for: the sandbox"]
-    gives_npm_another_shell
-    #[ignore = "waits for: the sandbox"]
-    grafts_history
-    #[ignore = "waits for: the sandbox"]
-    hides_an_edit_behind_a_sparse_checkout
-    #[ignore = "waits for: the sandbox"]
-    hides_an_edit_from_git
-    #[ignore = "waits for: the sandbox"]
-    hides_the_edit_by_a_reset
-    #[ignore = "waits for: the sandbox"]
     keeps_the_answer_at_home
-    #[ignore = "waits for: the sandbox"]
-    keeps_the_answer_in_a_file_too_large
-    #[ignore = "waits for: the sandbox"]
-    keeps_the_answer_in_a_repository_inside
-    #[ignore = "waits for: the sandbox"]
-    keeps_the_answer_in_a_submodules_changes
-    #[ignore = "waits for: the sandbox"]
+    #[ignore = "waits for: a clean checkout"]
     keeps_the_answer_in_an_ignored_file
-    #[ignore = "waits for: the sandbox"]
     keeps_the_answer_in_tmp
-    #[ignore = "waits for: the sandbox"]
-    keeps_the_answer_in_what_was_ignored_before
-    #[ignore = "waits for: the sandbox"]
     keeps_the_answer_outside
-    #[ignore = "waits for: the sandbox"]
     kills_longhaul
-    #[ignore = "waits for: the sandbox"]
     kills_the_check
-    #[ignore = "waits for: the sandbox"]
     kills_the_whole_group
-    #[ignore = "waits for: the sandbox"]
-    leaves_a_report_of_an_earlier_run
-    #[ignore = "waits for: the sandbox"]
     leaves_a_server_forked_twice
-    #[ignore = "waits for: the sandbox"]
     leaves_a_server_in_a_session_of_its_own
-    #[ignore = "waits for: the sandbox"]
     leaves_a_server_running
-    #[ignore = "waits for: the sandbox"]
     leaves_a_server_without_environment
-    #[ignore = "waits for: the sandbox"]
-    leaves_cases_out_of_the_checkout
-    #[ignore = "waits for: the sandbox"]
-    leaves_head_detached_on_a_weak_commit
-    #[ignore = "waits for: the sandbox"]
-    leaves_on_a_branch_of_its_own
-    #[ignore = "waits for: the sandbox"]
     lets_a_process_change_the_tree_in_the_check
-    #[ignore = "waits for: the sandbox"]
     lets_a_process_wait_for_the_check
-    #[ignore = "waits for: the sandbox"]
     lets_the_background_succeed
-    #[ignore = "waits for: the sandbox"]
     links_the_check_in_memorys_view
-    #[ignore = "waits for: the sandbox"]
-    links_the_tests_folder_within_the_project
-    #[ignore = "waits for: the sandbox"]
-    loosens_the_projects_settings
-    #[ignore = "waits for: the sandbox"]
-    makes_a_test_that_was_not_there
-    #[ignore = "waits for: the sandbox"]
     makes_the_program_a_link_to_outside
-    #[ignore = "waits for: the sandbox"]
+    #[ignore = "waits for: checks in the sandbox"]
     moves_head_in_the_check
-    #[ignore = "waits for: the sandbox"]
+    #[ignore = "waits for: checks in the sandbox"]
     overwrites_the_check_while_it_runs
-    #[ignore = "waits for: the sandbox"]
-    overwrites_the_test_while_it_runs
-    #[ignore = "waits for: the sandbox"]
-    passes_every_other_time
-    #[ignore = "waits for: the sandbox"]
-    plants_a_conftest
-    #[ignore = "waits for: the sandbox"]
-    plants_a_conftest_beside_the_tests
-    #[ignore = "waits for: the sandbox"]
-    plants_a_makefile_that_goes_first
-    #[ignore = "waits for: the sandbox"]
     plants_a_program_at_home
-    #[ignore = "waits for: the sandbox"]
-    plants_a_sitecustomize
-    #[ignore = "waits for: the sandbox"]
     plants_hooks
-    #[ignore = "waits for: the sandbox"]
-    plants_hooks_in_memory
-    #[ignore = "waits for: the sandbox"]
-    points_to_hooks_elsewhere
-    #[ignore = "waits for: the sandbox"]
     preloads_a_library
-    #[ignore = "waits for: the sandbox"]
-    prints_that_it_passed
-    #[ignore = "waits for: the sandbox"]
-    prints_what_is_expected_and_fails
-    #[ignore = "waits for: the sandbox"]
     puts_a_forged_checklist_behind_a_link
-    #[ignore = "waits for: the sandbox"]
-    repairs_itself_in_the_check
-    #[ignore = "waits for: the sandbox"]
-    replaces_an_object_of_memory
-    #[ignore = "waits for: the sandbox"]
-    replaces_the_tests_object
-    #[ignore = "waits for: the sandbox"]
-    rewrites_the_script_of_the_package
-    #[ignore = "waits for: the sandbox"]
-    rewrites_the_target_of_make
-    #[ignore = "waits for: the sandbox"]
     runs_a_command_as_fsmonitor
-    #[ignore = "waits for: the sandbox"]
-    runs_no_test_by_a_script
-    #[ignore = "waits for: the sandbox"]
-    runs_the_tests_by_another_program
-    #[ignore = "waits for: the sandbox"]
-    sets_a_hook_in_the_projects_settings
-    #[ignore = "waits for: the sandbox"]
-    sets_a_variable_in_the_profile
-    #[ignore = "waits for: the sandbox"]
-    sets_node_options_in_the_profile
-    #[ignore = "waits for: the sandbox"]
     sets_pythonpath_in_the_profile
-    #[ignore = "waits for: the sandbox"]
-    sets_the_time_zone_in_the_profile
-    #[ignore = "waits for: the sandbox"]
-    skips_the_test
-    #[ignore = "waits for: the sandbox"]
     stores_other_bytes_by_a_filter
-    #[ignore = "waits for: the sandbox"]
     swaps_the_view
-    #[ignore = "waits for: the sandbox"]
     swaps_the_whole_memory
-    #[ignore = "waits for: the sandbox"]
     takes_memorys_last_commits_back
-    #[ignore = "waits for: the sandbox"]
-    takes_over_the_loading_of_tests
-    #[ignore = "waits for: the sandbox"]
-    takes_the_execute_bit
-    #[ignore = "waits for: the sandbox"]
-    ticks_the_box_by_the_memory_tool
-    #[ignore = "waits for: the sandbox"]
     ticks_the_box_in_the_view
-    #[ignore = "waits for: the sandbox"]
+}
+
+cheats! { bubblewrap_rest, Bubblewrap:
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    adds_a_file_that_the_tests_load
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    amends_the_test_into_the_first_commit
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    asks_for_what_was_green_before
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    blames_the_check
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    brings_back_a_switch_that_was_absent
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    calls_the_tools_of_an_initializer
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    claims_it_and_does_nothing
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    claims_what_a_person_decides
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    collects_no_test
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    commits_an_edited_test
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    deletes_every_case
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    deletes_the_test
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    deselects_the_test
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    drops_the_baselines_commit
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    edits_the_checklist_by_the_command
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_the_test
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    ends_the_check_early
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    ends_with_success_and_does_nothing
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    expects_the_test_to_fail
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    fails_before_the_last_line
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    fails_before_the_pipe
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    forges_the_sessions_events
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    gives_npm_another_shell
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    grafts_history
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    hides_an_edit_behind_a_sparse_checkout
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    hides_an_edit_from_git
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    hides_the_edit_by_a_reset
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    keeps_the_answer_in_a_file_too_large
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    keeps_the_answer_in_a_repository_inside
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    keeps_the_answer_in_a_submodules_changes
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    keeps_the_answer_in_what_was_ignored_before
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    leaves_a_report_of_an_earlier_run
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    leaves_cases_out_of_the_checkout
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    leaves_head_detached_on_a_weak_commit
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    leaves_on_a_branch_of_its_own
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    links_the_tests_folder_within_the_project
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    loosens_the_projects_settings
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    makes_a_test_that_was_not_there
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    overwrites_the_test_while_it_runs
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    passes_every_other_time
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    plants_a_conftest
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    plants_a_conftest_beside_the_tests
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    plants_a_makefile_that_goes_first
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    plants_a_sitecustomize
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    plants_hooks_in_memory
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    points_to_hooks_elsewhere
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    prints_that_it_passed
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    prints_what_is_expected_and_fails
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    repairs_itself_in_the_check
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    replaces_an_object_of_memory
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    replaces_the_tests_object
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    rewrites_the_script_of_the_package
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    rewrites_the_target_of_make
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    runs_no_test_by_a_script
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    runs_the_tests_by_another_program
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    sets_a_hook_in_the_projects_settings
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    sets_a_variable_in_the_profile
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    sets_node_options_in_the_profile
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    sets_the_time_zone_in_the_profile
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    skips_the_test
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    takes_over_the_loading_of_tests
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    takes_the_execute_bit
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    ticks_the_box_by_the_memory_tool
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     turns_the_test_into_a_link
-    #[ignore = "waits for: the sandbox"]
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     weakens_what_the_test_loads
-    #[ignore = "waits for: the sandbox"]
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_an_empty_check
-    #[ignore = "waits for: the sandbox"]
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_memory_by_the_command
-    #[ignore = "waits for: the sandbox"]
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_notes_that_claim_it
-    #[ignore = "waits for: the sandbox"]
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_the_check_by_the_memory_tool
 }
 
 #[test]
 fn every_folder_is_played() {
-    for (mode, names) in [(Mode::Plain, plain::NAMES), (Mode::Bubblewrap, bubblewrap::NAMES)] {
+    let mut sandboxed = [bubblewrap::NAMES, bubblewrap_rest::NAMES].concat();
+    sandboxed.sort_unstable();
+    for (mode, names) in [(Mode::Plain, plain::NAMES), (Mode::Bubblewrap, sandboxed.as_slice())] {
         let wanted: Vec<String> = folders().into_iter().filter(|name| read_cheat(name).concerns(mode)).collect();
         assert_eq!(names, wanted, "{mode:?}");
     }
