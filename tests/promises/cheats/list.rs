@@ -157,6 +157,7 @@ cheats! { plain, Plain:
     takes_the_execute_bit
     ticks_the_box_by_the_memory_tool
     ticks_the_box_in_the_view
+    trusts_its_own_settings
     #[ignore = "waits for: the pinned version decides"]
     turns_the_test_into_a_link
     #[ignore = "waits for: the pinned version decides"]
@@ -342,6 +343,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     takes_the_execute_bit
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     ticks_the_box_by_the_memory_tool
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    trusts_its_own_settings
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     turns_the_test_into_a_link
     #[ignore = "what stops it is the same as in plain mode; a minute"]
