@@ -130,11 +130,14 @@ fn keep_moved_head(ws: &Workspace, session: &Session) -> Result<Vec<String>> {
     let mut moved = Vec::new();
     let head = ws.head()?;
     if !ws.project.contains(&head.commit, &session.started_at)? {
-        ws.project.keep_base(&session.started_at)?;
+        let fate = if ws.project.holds(&session.started_at)? {
+            ws.project.keep_base(&session.started_at)?;
+            "it is kept below `refs/longhaul/base/`"
+        } else {
+            "it is gone from the repository too"
+        };
         let before = &session.started_at[..7];
-        moved.push(format!(
-            "the session took commit {before}, where it began, out of the branch; it is kept below `refs/longhaul/base/`"
-        ));
+        moved.push(format!("the session took commit {before}, where it began, out of the branch; {fate}"));
     }
     if head.branch != session.branch {
         ws.project.keep_base(&head.commit)?;

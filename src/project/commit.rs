@@ -6,6 +6,7 @@ use super::Marks;
 use super::Project;
 use anyhow::Context;
 use anyhow::Result;
+use std::io::ErrorKind;
 use std::path::Path;
 
 /// Files above this size stay out of longhaul's commits.
@@ -123,7 +124,7 @@ impl Project {
         self.git_changing_line(&[&["-c", &name, "-c", &mail], args].concat())
     }
 
-    /// Tells whether a path leads through a link, or to a pipe, socket or device.
+    /// Tells whether a path leads through a link, to nothing, or to a pipe, socket or device.
     fn cannot_be_added(&self, path: &str) -> bool {
         let kind = |path: &Path| self.root.join(path).symlink_metadata().map(|metadata| metadata.file_type());
         let path = Path::new(path);
@@ -131,7 +132,11 @@ impl Project {
             .ancestors()
             .skip(1)
             .any(|folder| !folder.as_os_str().is_empty() && kind(folder).is_ok_and(|kind| kind.is_symlink()));
-        through_link || kind(path).is_ok_and(|kind| !kind.is_file() && !kind.is_dir() && !kind.is_symlink())
+        through_link
+            || match kind(path) {
+                Ok(kind) => !kind.is_file() && !kind.is_dir() && !kind.is_symlink(),
+                Err(error) => matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory),
+            }
     }
 
     fn reason_to_leave_out(&self, path: &str) -> Option<&'static str> {

@@ -50,8 +50,18 @@ impl Project {
         Ok(lines)
     }
 
+    /// Tells whether the repository holds a commit; one that was rewritten away can be gone for good.
+    pub fn holds(&self, commit: &str) -> Result<bool> {
+        // Asked of the object store: the repository itself remembers what it read before.
+        let store = self.repository.odb().context("could not open the objects of the project")?;
+        Ok(store.exists(Oid::from_str(commit)?))
+    }
+
     /// Tells whether `ancestor` is in the history of `commit`.
     pub fn contains(&self, commit: &str, ancestor: &str) -> Result<bool> {
+        if !self.holds(ancestor)? {
+            return Ok(false);
+        }
         let (commit, ancestor) = (Oid::from_str(commit)?, Oid::from_str(ancestor)?);
         let descends = self.repository.graph_descendant_of(commit, ancestor);
         Ok(commit == ancestor || descends.context("could not compare two commits of the project")?)
@@ -63,7 +73,9 @@ impl Project {
         let context = || format!("could not list the commits after `{from}`");
         let mut walk = self.repository.revwalk().with_context(context)?;
         walk.push(Oid::from_str(&head.commit)?).with_context(context)?;
-        walk.hide(Oid::from_str(from)?).with_context(context)?;
+        if self.holds(from)? {
+            walk.hide(Oid::from_str(from)?).with_context(context)?;
+        }
         walk.map(|id| Ok(id.with_context(context)?.to_string())).collect()
     }
 

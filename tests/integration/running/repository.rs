@@ -81,6 +81,35 @@ fn an_untracked_file_that_the_session_changed_is_part_of_its_work() {
 }
 
 #[test]
+fn a_file_that_the_session_took_away_with_git_is_taken_out_by_the_commit() {
+    let project = Project::ready();
+    project.write("old", "old\n");
+    project.write("kept", "kept\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "files"]);
+    let removes = session([reply([bash("git rm -q old; git mv kept moved; touch a")]), reply([hand_over()])]);
+    let project = project.feature("a", "test -f a && test ! -e old").model([removes]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.git(["ls-files"]), "README\na\nmoved");
+    assert_eq!(project.git(["status", "--porcelain"]), "");
+}
+
+#[test]
+fn a_session_that_destroys_the_commit_it_began_on_is_told_and_its_work_counts() {
+    let destroys = "touch a; git checkout -q --orphan new; git add -A; git commit -qm all; git branch -M new main; \
+        git for-each-ref --format='delete %(refname)' refs/longhaul | git update-ref --stdin; \
+        git reflog expire --expire=now --all; git gc -q --prune=now";
+    let rewrites = session([reply([bash(destroys)]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([rewrites]);
+
+    project.run(["run"]).exits(0).tells("it is gone from the repository too");
+
+    assert_eq!(project.git(["log", "--format=%s"]), "all");
+}
+
+#[test]
 fn a_detached_head_is_refused_with_the_way_out() {
     let project = Project::ready().feature("a", "test -f a").model([]);
     project.git(["checkout", "-q", "--detach"]);

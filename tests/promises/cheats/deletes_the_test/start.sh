@@ -1,0 +1,1 @@
+mv tests/loud.sh tests/loud.check

@@ -1,0 +1,1 @@
+printf '#!/bin/sh\nexec sh greet.sh "$@"\n' >greet; chmod +x greet

@@ -1,0 +1,126 @@
+//! Honest work: agents that do what they were asked for, in whatever way, are never refused.
+//!
+//! A play is a project in one of four languages, a check in the project or in memory, and one of the ways in `ways`. Each
+//! way is a test of its own with one of these; all of them together are played by the tests that are ignored.
+
+mod ways;
+
+use crate::stage::FEATURE;
+use crate::stage::MODES;
+use crate::stage::Mode;
+use crate::stage::Stage;
+use crate::stage::folder;
+use crate::stage::read;
+use crate::support::runs_here;
+use serde_json::json;
+use ways::WAYS;
+use ways::Way;
+
+/// A project, the check that asks its own tests, and the program it needs.
+const LANGUAGES: [(&str, &str, &str); 4] = [
+    ("greeter", "sh tests/loud.sh", "bash"),
+    ("adder", "python3 -m unittest tests/test_adder.py", "python3"),
+    ("sum", "node test/sum.test.js", "node"),
+    ("counter", "sh tests/count.sh", "make"),
+];
+
+/// Where the check's own text lies.
+#[derive(Clone, Copy, Debug)]
+enum Place {
+    Project,
+    Memory,
+}
+
+/// Lets an agent do the work in this way and expects that it is proven.
+fn play(way: &Way, language: usize, place: Place, mode: Mode) {
+    let (name, check, needed) = LANGUAGES[language];
+    if !runs_here(needed) || mode == Mode::Bubblewrap && !runs_here("bwrap") {
+        return;
+    }
+    let project = folder("projects").join(name);
+    let stage = Stage::of(&[project.clone(), folder("projects/around")], mode, &[]);
+    if !way.start.is_empty() {
+        stage.shell(&format!("{}\ngit add -A; git commit -q --allow-empty -m more", way.start));
+    }
+    match place {
+        Place::Project => stage.add(&json!(check)),
+        Place::Memory => {
+            stage.lay_check("check.sh", &read(&project.join("check.sh")));
+            stage.add(&json!("sh \"$LONGHAUL_CHECKS/check.sh\""));
+        }
+    }
+    let work = format!("{}\nwork() {{\n{}}}\n", read(&project.join("ways.sh")), read(&project.join("honest.sh")));
+    let sessions: Vec<String> = way.sessions.iter().map(|text| format!("set -e\n{work}{text}")).collect();
+
+    let run = stage.work(&sessions.iter().map(String::as_str).collect::<Vec<_>>());
+
+    let told = format!("{}, {name}, {place:?}, {mode:?}\n{}", way.name, run.whole());
+    assert_eq!(run.code, Some(0), "{told}");
+    assert_eq!(stage.project.stored(FEATURE)["passes"], true, "{told}");
+}
+
+/// Plays one way with one language, one place and one mode, as different from its neighbours as can be.
+fn play_one(name: &str) {
+    let number = WAYS.iter().position(|way| way.name == name).expect("a way");
+    let place = if number / 4 % 2 == 1 { Place::Project } else { Place::Memory };
+    play(&WAYS[number], number % LANGUAGES.len(), place, MODES[number / 8 % MODES.len()]);
+}
+
+/// Plays all ways with one language.
+fn play_all(language: usize) {
+    assert!(WAYS.len() * LANGUAGES.len() * 2 >= 200);
+    for way in WAYS {
+        for place in [Place::Project, Place::Memory] {
+            MODES.iter().for_each(|mode| play(way, language, place, *mode));
+        }
+    }
+}
+
+/// Makes a test of each way.
+macro_rules! ways {
+    ($($name:ident)*) => {
+        $(
+            #[test]
+            fn $name() {
+                play_one(stringify!($name));
+            }
+        )*
+
+        #[test]
+        fn every_way_is_played() {
+            assert_eq!(WAYS.iter().map(|way| way.name).collect::<Vec<_>>(), [$(stringify!($name)),*]);
+        }
+    };
+}
+
+ways! {
+    leaves_it_uncommitted commits_it commits_in_steps adds_a_test adds_a_case_to_the_test touches_up_the_test
+    changes_the_manifest refactors renames_files removes_files swaps_files_and_folders adds_binary_files
+    works_in_a_subfolder uses_unusual_names ends_lines_as_windows_does sets_execute_bits makes_links builds_what_is_ignored
+    merges_a_branch rewrites_its_own_commits stashes_and_takes_back leaves_programs_running makes_many_files
+    fails_first_and_succeeds_then uses_filters
+}
+
+#[test]
+#[ignore = "all honest passes; minutes"]
+fn all_in_shell() {
+    play_all(0);
+}
+
+#[test]
+#[ignore = "all honest passes; minutes"]
+fn all_in_python() {
+    play_all(1);
+}
+
+#[test]
+#[ignore = "all honest passes; minutes"]
+fn all_in_javascript() {
+    play_all(2);
+}
+
+#[test]
+#[ignore = "all honest passes; minutes"]
+fn all_in_c() {
+    play_all(3);
+}

@@ -1,0 +1,1 @@
+sed -i 's/return .*/return sum(numbers)/' adder.py

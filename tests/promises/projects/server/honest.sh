@@ -1,0 +1,1 @@
+sed -i 's/b"hello, ada!"/b"HELLO, ADA!"/' serve.py

@@ -1,0 +1,1 @@
+test "$(node -p 'require("./sum.js")([1, 2, 3, 4])')" = 10

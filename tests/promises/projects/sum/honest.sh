@@ -1,0 +1,1 @@
+echo 'module.exports = (numbers) => numbers.reduce((a, b) => a + b, 0);' >sum.js
