@@ -3,6 +3,7 @@
 use crate::checklist::Checklist;
 use crate::checklist::Edit;
 use crate::checklist::Edited;
+use crate::checklist::Feature;
 use crate::checklist::Place;
 use crate::checklist::State;
 use crate::engine::facts::Fact;
@@ -122,6 +123,20 @@ pub(in crate::engine) fn save_approved(
     baselines_if_clean(ws)
 }
 
+/// Tells of a check that only runs a script which the agent may write.
+fn warn_of_unpinned(ws: &Workspace, feature: &Feature) {
+    let script = feature.check.as_ref().and_then(|check| gate::unpinned_script(&ws.project, check));
+    if let Some(script) = script {
+        let name = script.rsplit('/').next().unwrap_or(&script);
+        ws.warn(format!(
+            "`{script}` alone decides the check of {}, and it is not pinned: whoever writes it decides. If it is a test, \
+             name it in the check's `closure`, or keep it in memory: `longhaul memory create checks/{name} - <{script}` \
+             and `sh \"$LONGHAUL_CHECKS/{name}\"`",
+            feature.id
+        ));
+    }
+}
+
 /// Pins the checks of these features; returns the pinned bytes, to be committed together with the checklist.
 pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[String]) -> Result<Vec<Change>> {
     let scripts = ws.check_files()?;
@@ -143,6 +158,7 @@ pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[S
         if let Some(soft) = &soft {
             checklist.keep_soft(id, soft)?;
         }
+        warn_of_unpinned(ws, checklist.find(id)?);
     }
     Ok(changes)
 }

@@ -142,6 +142,12 @@ pub(in crate::gate) fn texts(check: &Check, files: &CheckFiles) -> Vec<String> {
     texts
 }
 
+/// Returns the script of the project that decides a check alone and is not pinned: whoever writes it decides.
+pub fn unpinned_script(project: &Project, check: &Check) -> Option<String> {
+    let root = project.root().to_string_lossy();
+    words::sole_script(&check.run, root.trim_end_matches('/')).filter(|script| !check.pins.contains_key(script))
+}
+
 /// What the texts of a check name.
 struct Named {
     memory: BTreeSet<String>,

@@ -30,6 +30,7 @@ pub use closure::Mode;
 pub use closure::Pin;
 pub use closure::Pinned;
 pub use closure::closure;
+pub use closure::unpinned_script;
 pub use judge::Known;
 pub use soft::Soft;
 pub use soft::soft;

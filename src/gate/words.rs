@@ -8,6 +8,13 @@ const VARIABLE: [&str; 2] = ["$LONGHAUL_CHECKS", "${LONGHAUL_CHECKS}"];
 /// Spellings of the folder that a text runs in, which is the project's.
 const HERE: [&str; 4] = ["$(pwd)", "`pwd`", "${PWD}", "$PWD"];
 
+/// Programs that run the script they are given.
+const INTERPRETERS: [&str; 11] =
+    ["sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "deno", "bun"];
+
+/// Options by which these take code, or the name of a module, in place of a script.
+const CODE: [&str; 3] = ["-c", "-m", "--eval"];
+
 /// Folders that hold tests. Bare `test` and `e2e` are commands or script names far more often than folders.
 const FOLDERS: [&str; 4] = ["test", "tests", "e2e", "spec"];
 const BARE_FOLDERS: [&str; 2] = ["tests", "spec"];
@@ -93,6 +100,24 @@ pub(in crate::gate) fn fixed_part(pattern: &str) -> String {
     parts.join("/")
 }
 
+/// Returns the script of the project that a text runs and does nothing else, unless its name tells a test.
+pub(in crate::gate) fn sole_script(text: &str, root: &str) -> Option<String> {
+    let text = text.trim();
+    if text.contains(|c: char| ";|&<>`$()\n".contains(c)) {
+        return None;
+    }
+    let words = split(text);
+    let mut words = words.iter().map(String::as_str);
+    let first = words.next()?;
+    let script = if INTERPRETERS.contains(&first) {
+        let mut rest = words.skip_while(|word| word.starts_with('-') && !CODE.contains(word));
+        rest.next().filter(|word| !word.starts_with('-'))?
+    } else {
+        Some(first).filter(|word| word.contains('/'))?
+    };
+    project_path(script, ".", root).filter(|path| !looks_like_test(path))
+}
+
 fn is_mark(part: &str) -> bool {
     matches!(part, "test" | "spec")
 }
@@ -137,6 +162,19 @@ fn split(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_script_that_decides_alone_is_seen() {
+        let script = |text| sole_script(text, "/p");
+        assert_eq!(script("sh -e ./verify.sh --all"), Some("verify.sh".to_owned()));
+        assert_eq!(script("tools/verify"), Some("tools/verify".to_owned()));
+        assert_eq!(script("python3 /p/verify.py"), Some("verify.py".to_owned()));
+        for text in
+            ["sh tests/a.sh", "make verify", "test \"$(sh greet.sh)\" = hello", "sh a.sh | grep x", "sh -c 'a'", ""]
+        {
+            assert_eq!(script(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn a_text_is_split_as_a_shell_would() {

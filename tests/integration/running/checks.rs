@@ -483,3 +483,12 @@ fn in_a_sandbox_a_check_finds_a_clean_tree_at_the_projects_own_path() {
     assert_eq!((&evidence["level"], &evidence["checkout"]), (&json!("bubblewrap"), &json!("clean")), "{evidence}");
     assert_eq!(project.git(["status", "--porcelain"]), "?? stray");
 }
+
+#[test]
+fn a_script_that_decides_alone_and_is_not_pinned_is_told_at_approval() {
+    let project = Project::ready();
+    let add = |check: &str| project.run(["feature", "add", "--title", check, "--check", check]);
+    add("sh verify.sh").exits(0).tells("`verify.sh` alone decides the check of sh-verify-sh, and it is not pinned");
+    add("sh tests/verify.sh").exits(0).hides("alone decides");
+    add("test \"$(sh greet.sh)\" = hello").exits(0).hides("alone decides");
+}
