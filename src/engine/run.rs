@@ -24,6 +24,8 @@ use crate::gate;
 use crate::gate::Verdict;
 use crate::memory::SPEC;
 use crate::provider::Client;
+use crate::sandbox::Level;
+use crate::sandbox::Reach;
 use anyhow::Result;
 
 /// How a run came to its end.
@@ -62,8 +64,20 @@ pub fn run(ws: &mut Workspace, dirty: Dirty) -> Result<String> {
 fn begin(ws: &mut Workspace, dirty: Dirty) -> Result<Budget> {
     prepare::prepare(ws, dirty)?;
     let budget = Budget::start(ws.settings.limits, ws.settings.price);
-    ws.tell(&Event::RunStarted { limits: vec![budget.describe()] });
+    ws.tell(&Event::RunStarted { limits: vec![budget.describe(), held_by(ws)?] });
     Ok(budget)
+}
+
+/// Says what holds commands and checks in this run.
+fn held_by(ws: &Workspace) -> Result<String> {
+    let sandbox = &ws.settings.sandbox;
+    let network = match (sandbox.level, sandbox.reach) {
+        (Level::Plain, _) | (_, Reach::Everybody) => "with the network",
+        (_, Reach::Setup) => "no network but for installing",
+        (_, Reach::Nobody) => "no network",
+    };
+    let (place, why) = gate::place(&ws.project, ws.settings.gate.checkout, &ws.settings.gate.prepare)?;
+    Ok(format!("sandbox: {}, {network} · checks run {place}: {why}", sandbox.level))
 }
 
 /// Does the next thing: a check, a sweep, a session, or the end.

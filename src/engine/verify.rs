@@ -194,7 +194,8 @@ fn said(verdict: &Verdict) -> String {
         true => format!("if the change is right, `longhaul accept {}` approves it", verdict.feature()),
         false => String::new(),
     };
-    [detail, &tail, &way_out].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
+    // What is said last is surely seen.
+    [&tail, detail, &way_out].into_iter().filter(|part| !part.is_empty()).collect::<Vec<_>>().join("\n")
 }
 
 /// Gives every check that has none its baseline: the record that it does not pass yet, or that it already does.

@@ -12,12 +12,15 @@ use crate::process::Exit;
 use crate::process::Finished;
 use crate::process::Interrupt;
 use crate::process::Leftovers;
+use crate::process::Survivor;
 use crate::project::Project;
 use crate::sandbox;
 use crate::sandbox::Git;
 use crate::sandbox::Level;
+use crate::sandbox::Network;
 use crate::sandbox::Room;
 use crate::sandbox::Sandbox;
+use crate::sandbox::network_wanted;
 use anyhow::Context;
 use anyhow::Result;
 use std::fs;
@@ -78,7 +81,13 @@ pub(in crate::gate) fn run(check: &Check, runs: u32, around: &Surroundings) -> R
         Some(refused) => refused,
         None => run.repeat(check, runs)?,
     };
-    run.sandbox.end();
+    run.tell_wanted_network(&mut trial, "`\"network\": true` in the check gives it one");
+    let survivors = run.sandbox.end();
+    // What a setup started was meant to stay until now.
+    if check.setup.is_none() && !survivors.is_empty() {
+        let named: Vec<String> = survivors.iter().map(Survivor::to_string).collect();
+        trial.add(&format!("left running by the check, and ended: {}", named.join(", ")));
+    }
     trial.duration = start.elapsed();
     Ok(trial)
 }
@@ -90,7 +99,11 @@ pub(in crate::gate) fn prepare(text: &str, around: &Surroundings) -> Result<Opti
     run.sandbox.end();
     let duration = finished.duration;
     let failed = finished.exit != Exit::Code(0);
-    Ok(failed.then(|| Trial { duration, ..not_ready(finished, "`gate.prepare` failed in a clean checkout") }))
+    Ok(failed.then(|| {
+        let mut trial = Trial { duration, ..not_ready(finished, "`gate.prepare` failed in a clean checkout") };
+        run.tell_wanted_network(&mut trial, "`sandbox.network` must not be `off` for it");
+        trial
+    }))
 }
 
 struct Run<'a> {
@@ -119,6 +132,14 @@ impl<'a> Run<'a> {
         };
         let sandbox = Sandbox::open(settings, room, around.interrupt)?;
         Ok(Self { around, limit, phase, sandbox, folder })
+    }
+
+    /// Says of a result that it seems to be for want of the network, which its commands do not have.
+    fn tell_wanted_network(&self, trial: &mut Trial, way_out: &str) {
+        let said = trial.output.as_ref().is_some_and(|output| network_wanted(&output.text()));
+        if said && trial.finding != Finding::Passed && self.sandbox.network() == Network::Off {
+            trial.add(&format!("it seems to want the network, which it does not have here: {way_out}"));
+        }
     }
 
     /// Returns where commands find the tree.

@@ -25,7 +25,7 @@ const AFTER_KILL: Duration = Duration::from_secs(2);
 const COMMIT: Duration = Duration::from_secs(2);
 
 /// Characters shown of a command line.
-const SHOWN: usize = 60;
+const SHOWN: usize = 100;
 
 /// A process that outlived the command that started it.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

@@ -492,3 +492,28 @@ fn a_script_that_decides_alone_and_is_not_pinned_is_told_at_approval() {
     add("sh tests/verify.sh").exits(0).hides("alone decides");
     add("test \"$(sh greet.sh)\" = hello").exits(0).hides("alone decides");
 }
+
+#[test]
+fn a_check_that_wants_the_network_is_told_which_setting_gives_it() {
+    let lookup = "python3 -c 'import urllib.request as u; u.urlopen(\"http://example.invalid/\")'";
+    let project = Project::ready().sandboxed().feature("a", lookup);
+    project.run(["show", "a"]).exits(0);
+    project.run(["check", "a"]).exits(8).tells("it does not have here: `\"network\": true` in the check gives it one");
+    Project::ready().feature("a", lookup).run(["check", "a"]).exits(8).hides("does not have here");
+}
+
+/// B06: a server that a check leaves holds its port, and the next session blames its code.
+#[test]
+fn a_server_that_a_check_leaves_is_ended_and_named_with_its_port() {
+    let serve = "setsid -f python3 -m http.server 38377 >/dev/null 2>&1; sleep 1; test -f a";
+    for project in [Project::ready(), Project::ready().sandboxed()] {
+        let project = project.feature("a", serve);
+        for _ in 0..2 {
+            let run = project.run(["check", "a"]);
+            run.exits(8)
+                .tells("left running by the check, and ended: ")
+                .tells("http.server 38377")
+                .tells("on port 38377");
+        }
+    }
+}
