@@ -7,7 +7,7 @@ use crate::config::Config;
 use crate::config::Review;
 use crate::engine::budget::Limits;
 use crate::engine::budget::Price;
-use crate::engine::custody::Read;
+use crate::engine::settings::Read;
 use crate::engine::settings::Settings;
 use crate::gate;
 use crate::memory::Caps;

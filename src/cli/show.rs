@@ -42,7 +42,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
 
 fn feature(workspace: &Workspace, id: &str, json: bool, context: &Context) -> Result<()> {
     let (feature, state) = engine::status::feature(workspace, id)?;
-    let history = engine::facts::history(workspace, id)?;
+    let history = engine::facts::history(&workspace.memory, id)?;
     if json {
         let form = form(&feature["check"]);
         context.output.json(&json!({"feature": feature, "state": state, "form": form, "history": history}));

@@ -13,22 +13,12 @@ use std::fs;
 use std::io::ErrorKind;
 use std::io::Write;
 use std::path::Path;
-use std::path::PathBuf;
 
 /// The file with the settings a team shares, at the project's root.
 pub const SHARED: &str = "longhaul.toml";
 
 /// Where the kept version lies, beside the memory.
 const KEPT: &str = "settings.json";
-
-/// The files that the settings of this command were read from, as they were then.
-#[derive(Clone, Debug, Default)]
-pub struct Read {
-    /// Text of the shared file that holds; none: there was no such file.
-    pub shared: Option<String>,
-    /// The user's own files, those that were not there too.
-    pub own: Vec<(PathBuf, Option<String>)>,
-}
 
 /// A version of the shared file that holds though another one lies there.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

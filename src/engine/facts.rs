@@ -4,11 +4,11 @@
 //! whole history.
 
 use crate::checklist::Checklist;
-use crate::engine::workspace::Workspace;
 use crate::gate::Verdict;
 use crate::memory::Entry;
 use crate::memory::Filter;
 use crate::memory::Origin;
+use crate::memory::Store;
 use anyhow::Result;
 use serde_json::Map;
 use serde_json::Value;
@@ -86,9 +86,9 @@ pub fn concerning(facts: &[Fact], origin: &Origin) -> Origin {
 /// Returns what happened to a feature, oldest first: one object a fact, and one for each commit that has none of it.
 ///
 /// What an agent wrote into memory meanwhile is not among it.
-pub fn history(ws: &Workspace, id: &str) -> Result<Vec<Value>> {
+pub fn history(memory: &Store, id: &str) -> Result<Vec<Value>> {
     let filter = Filter { feature: Some(id.to_owned()), ..Filter::default() };
-    let mut entries = ws.memory.history(&filter)?;
+    let mut entries = memory.history(&filter)?;
     entries.retain(|entry| entry.author == "longhaul");
     Ok(entries.iter().rev().flat_map(|entry| happened(entry, id)).collect())
 }

@@ -2,13 +2,13 @@
 
 use crate::engine::budget::Limits;
 use crate::engine::budget::Price;
-use crate::engine::custody;
 use crate::gate;
 use crate::memory::Caps;
 use crate::provider;
 use crate::sandbox;
 use crate::tools;
 use std::collections::BTreeMap;
+use std::path::PathBuf;
 use std::time::Duration;
 
 /// The settled settings of one command.
@@ -46,5 +46,14 @@ pub struct Settings {
     pub session_start: Vec<String>,
     pub session_end: Vec<String>,
     /// Where all this was read from.
-    pub read: custody::Read,
+    pub read: Read,
+}
+
+/// The files that the settings of this command were read from, as they were then.
+#[derive(Clone, Debug, Default)]
+pub struct Read {
+    /// Text of the shared file that holds; none: there was no such file.
+    pub shared: Option<String>,
+    /// The user's own files, those that were not there too.
+    pub own: Vec<(PathBuf, Option<String>)>,
 }

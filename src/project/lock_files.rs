@@ -14,7 +14,7 @@ pub struct LockFile {
 const YARN: LockFile = LockFile { name: "yarn.lock", prepare: "yarn install --immutable" };
 const YARN_1: LockFile = LockFile { name: "yarn.lock", prepare: "yarn install --frozen-lockfile" };
 
-/// All that are known. Where two of one manager can lie side by side, the one it prefers comes first.
+/// Those with a command. Where two of one manager can lie side by side, the one it prefers comes first.
 const KNOWN: [LockFile; 15] = [
     LockFile { name: "npm-shrinkwrap.json", prepare: "npm ci" },
     LockFile { name: "package-lock.json", prepare: "npm ci" },
@@ -35,6 +35,37 @@ const KNOWN: [LockFile; 15] = [
     LockFile { name: "composer.lock", prepare: "composer install --no-interaction" },
     LockFile { name: "mix.lock", prepare: "mix deps.get --check-locked" },
 ];
+
+/// The names of all that fix what a project is built from; those of pip are told by a pattern.
+const NAMES: [&str; 20] = [
+    "package-lock.json",
+    "npm-shrinkwrap.json",
+    "pnpm-lock.yaml",
+    "yarn.lock",
+    "bun.lock",
+    "bun.lockb",
+    "deno.lock",
+    "Cargo.lock",
+    "poetry.lock",
+    "uv.lock",
+    "pdm.lock",
+    "Pipfile.lock",
+    "Gemfile.lock",
+    "composer.lock",
+    "go.sum",
+    "mix.lock",
+    "gradle.lockfile",
+    "pubspec.lock",
+    "Package.resolved",
+    "flake.lock",
+];
+
+/// Tells whether a path of the project is a lock file.
+pub fn is_lock_file(path: &str) -> bool {
+    let name = path.rsplit('/').next().unwrap_or_default();
+    let requirements = name.starts_with("requirements") && name.ends_with(".txt");
+    NAMES.contains(&name) || requirements
+}
 
 /// Returns the lock files at a project's root, each command once.
 pub fn lock_files(root: &Path) -> Vec<LockFile> {
@@ -82,5 +113,15 @@ mod tests {
     fn the_two_forms_of_yarns_file_are_told_apart() {
         assert_eq!(prepares(&[("yarn.lock", "# yarn lockfile v1\n")]), ["yarn install --frozen-lockfile"]);
         assert_eq!(prepares(&[("yarn.lock", "__metadata:\n  version: 8\n")]), ["yarn install --immutable"]);
+    }
+
+    #[test]
+    fn lock_files_are_known_in_any_folder() {
+        for path in ["Cargo.lock", "web/package-lock.json", "requirements-dev.txt", "a/go.sum"] {
+            assert!(is_lock_file(path), "{path}");
+        }
+        for path in ["Cargo.toml", "my-requirements.txt", "yarn.lock/readme", "locks"] {
+            assert!(!is_lock_file(path), "{path}");
+        }
     }
 }

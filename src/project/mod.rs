@@ -39,6 +39,7 @@ pub use command::Elsewhere;
 pub use commit::Leftover;
 pub use identity::Identity;
 pub use lock_files::LockFile;
+pub use lock_files::is_lock_file;
 pub use lock_files::lock_files;
 
 /// The user's settings of git, below the home.

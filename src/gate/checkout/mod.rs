@@ -5,7 +5,6 @@
 
 mod copy;
 mod in_place;
-mod lock_files;
 mod overlay;
 mod prepared;
 mod private;
@@ -26,6 +25,7 @@ use crate::project::Entry;
 use crate::project::EntryKind;
 use crate::project::Project;
 use crate::project::file_id;
+use crate::project::is_lock_file;
 use anyhow::Result;
 use seal::Seal;
 use std::fmt::Display;
@@ -77,7 +77,7 @@ pub fn place(project: &Project, wanted: Checkout, prepare: &str) -> Result<(Plac
     let head = project.head()?;
     let entries = head.map_or_else(|| Ok(Vec::new()), |head| project.entries(&head.tree))?;
     let mut paths = entries.iter().map(|entry| entry.path.to_string_lossy());
-    Ok(match paths.find(|path| lock_files::is_lock_file(path)) {
+    Ok(match paths.find(|path| is_lock_file(path)) {
         Some(path) => (Place::InPlace, format!("`{path}` is there, and no `gate.prepare` installs what it names")),
         None => (Place::Clean, "there is no lock file".to_owned()),
     })

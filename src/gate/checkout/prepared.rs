@@ -3,11 +3,11 @@
 
 use super::copy::copy;
 use super::copy::copy_each;
-use super::lock_files::is_lock_file;
 use super::private::remove;
 use crate::project::Elsewhere;
 use crate::project::Entry;
 use crate::project::Project;
+use crate::project::is_lock_file;
 use anyhow::Context;
 use anyhow::Result;
 use sha2::Digest;
