@@ -52,6 +52,9 @@ const ANSWER: Duration = Duration::from_secs(3);
 /// Time between TERM and KILL for what still lives at the end.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How long the end may take beyond that: a `git` may finish, and what was killed has to go.
+const END: Duration = Duration::from_secs(6);
+
 /// A sandbox that is opened, and opened anew should a command have brought it down.
 pub struct Bubblewrap {
     program: PathBuf,
@@ -65,6 +68,7 @@ pub struct Bubblewrap {
 /// A running sandbox.
 struct Inside {
     bwrap: Lasting,
+    interrupt: Interrupt,
     socket: UnixStream,
     answers: Receiver<Answer>,
     /// Told when a command has ended.
@@ -78,7 +82,8 @@ impl Bubblewrap {
         let mut arguments = room.arguments(settings)?;
         arguments.extend(["--".into(), OWN_PROGRAM.into()]);
         arguments.extend(settings.supervisor.iter().skip(1).cloned());
-        let inside = Mutex::new(Some(Inside::start(&settings.bwrap, &arguments, settings.cgroups.as_ref())?));
+        let inside =
+            Mutex::new(Some(Inside::start(&settings.bwrap, &arguments, settings.cgroups.as_ref(), &interrupt)?));
         Ok(Self {
             program: settings.bwrap.clone(),
             cgroups: settings.cgroups.clone(),
@@ -96,7 +101,7 @@ impl Bubblewrap {
                 return Ended { exit: Exit::Interrupted, group: None };
             }
             let exit = match self.started(&mut inside) {
-                Ok(inside) => inside.run(command, streams, happenings, &self.interrupt),
+                Ok(inside) => inside.run(command, streams, happenings),
                 Err(error) => Some(Exit::NotStarted(format!("{error:#}"))),
             };
             // Whoever does not answer is not trusted with another command.
@@ -128,7 +133,7 @@ impl Bubblewrap {
     fn started<'a>(&self, inside: &'a mut Option<Inside>) -> Result<&'a Inside> {
         let running = match inside.take().filter(|running| running.bwrap.wait(Duration::ZERO).is_none()) {
             Some(running) => running,
-            None => Inside::start(&self.program, &self.arguments, self.cgroups.as_ref())?,
+            None => Inside::start(&self.program, &self.arguments, self.cgroups.as_ref(), &self.interrupt)?,
         };
         Ok(inside.insert(running))
     }
@@ -140,7 +145,7 @@ impl Bubblewrap {
 
 impl Inside {
     /// Starts bubblewrap with an empty environment, since process 1 shows its own to everybody inside.
-    fn start(program: &Path, arguments: &[OsString], cgroups: Option<&Cgroups>) -> Result<Self> {
+    fn start(program: &Path, arguments: &[OsString], cgroups: Option<&Cgroups>, interrupt: &Interrupt) -> Result<Self> {
         let mut command = Command::new("", &[], Path::new("/"), BTreeMap::new());
         command.program = program.into();
         command.args = arguments.to_vec();
@@ -153,7 +158,8 @@ impl Inside {
         let waiting: Arc<Mutex<Option<Sender<Happening>>>> = Arc::default();
         let (reader, told) = (socket.try_clone().context("could not share a socket")?, Arc::clone(&waiting));
         std::thread::spawn(move || pass_answers(&reader, &sender, &told));
-        let mut inside = Self { bwrap, socket, answers, waiting, limits: None };
+        let interrupt = interrupt.clone();
+        let mut inside = Self { bwrap, interrupt, socket, answers, waiting, limits: None };
         match inside.answers.recv_timeout(START) {
             Ok(Answer::Ready) => {
                 inside.limits = cgroups.and_then(Group::make);
@@ -169,17 +175,17 @@ impl Inside {
     }
 
     /// Runs a command; none when the supervisor does not answer.
-    fn run(&self, command: &Command, streams: Streams, happenings: &Happenings, interrupt: &Interrupt) -> Option<Exit> {
+    fn run(&self, command: &Command, streams: Streams, happenings: &Happenings) -> Option<Exit> {
         let group = self.bwrap.id();
         *self.waiting() = Some(happenings.sender());
-        interrupt.register(group, &happenings.sender());
+        self.interrupt.register(group, &happenings.sender());
         let exit = self.order(command, &streams).ok().and_then(|()| {
             drop(streams);
             self.follow(command, happenings)
         });
         *self.waiting() = None;
         // A second interrupt still reaches what the command left alive, and a first one tells nobody.
-        interrupt.register(group, &std::sync::mpsc::channel().0);
+        self.interrupt.register(group, &std::sync::mpsc::channel().0);
         exit
     }
 
@@ -205,7 +211,7 @@ impl Inside {
 
     fn end(&self) -> Option<Vec<Survivor>> {
         wire::send(&self.socket, &Order::End { grace: GRACE }, &[]).ok()?;
-        match self.answers.recv_timeout(GRACE + ANSWER) {
+        match self.answers.recv_timeout(GRACE + END) {
             Ok(Answer::AllEnded(survivors)) => Some(survivors),
             _ => None,
         }
@@ -223,6 +229,8 @@ impl Drop for Inside {
         if self.bwrap.wait(ANSWER).is_none() {
             self.bwrap.kill();
         }
+        // Its number may be a stranger's from now on.
+        self.interrupt.forget(self.bwrap.id());
     }
 }
 
