@@ -12,6 +12,7 @@ mod homes;
 mod network;
 mod plain;
 mod probe;
+mod repository;
 mod room;
 mod supervisor;
 mod wire;

@@ -5,10 +5,9 @@
 use super::Network;
 use super::Settings;
 use super::homes;
-use anyhow::Context;
+use super::repository;
 use anyhow::Result;
 use std::ffi::OsString;
-use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -91,21 +90,10 @@ impl Room {
         mounts.mount("--bind", &self.folder, &self.root);
         let inside = settings.home.iter().flat_map(|home| HOME_SECRETS.map(|secret| home.join(secret)));
         inside.filter(|secret| secret.starts_with(&self.root)).for_each(|secret| mounts.hide(&secret));
-        let pointer = self.root.join(".git");
-        if pointer.is_file() {
-            mounts.mount("--ro-bind", &pointer, &pointer);
-        }
-        let bind = if self.git == Git::Writable { "--bind" } else { "--ro-bind" };
-        mounts.mount(bind, &self.common_dir, &self.common_dir);
-        let hooks = self.common_dir.join("hooks");
-        // A folder that is not there could be made, with hooks that run the next time its owner commits.
-        fs::create_dir_all(&hooks).with_context(|| format!("could not make `{}`", hooks.display()))?;
-        for kept in ["config", "config.worktree", "hooks"].map(|name| self.common_dir.join(name)) {
-            mounts.mount_if_there("--ro-bind", &kept);
-        }
-        let view = self.root.join(".longhaul");
-        if self.git == Git::Writable {
-            mounts.mount_if_there("--ro-bind", &view);
+        repository::show(mounts, &self.root, &self.common_dir, self.git)?;
+        let view = self.folder.join(".longhaul");
+        if view.exists() {
+            mounts.mount("--ro-bind", &view, &self.root.join(".longhaul"));
         }
         let state = self.common_dir.join("longhaul");
         mounts.empty(&state);
@@ -138,19 +126,19 @@ fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
 
 /// The arguments so far.
 #[derive(Default)]
-struct Mounts(Vec<OsString>);
+pub(super) struct Mounts(Vec<OsString>);
 
 impl Mounts {
     fn flags(&mut self, flags: &[&str]) {
         self.0.extend(flags.iter().map(OsString::from));
     }
 
-    fn mount(&mut self, how: &str, from: &Path, to: &Path) {
+    pub(super) fn mount(&mut self, how: &str, from: &Path, to: &Path) {
         self.0.extend([how.into(), from.into(), to.into()]);
     }
 
     /// Lays what is there over itself; what is not there cannot be held.
-    fn mount_if_there(&mut self, how: &str, path: &Path) {
+    pub(super) fn mount_if_there(&mut self, how: &str, path: &Path) {
         if path.exists() {
             self.mount(how, path, path);
         }
