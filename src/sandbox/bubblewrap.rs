@@ -5,6 +5,7 @@ use super::Network;
 use super::Room;
 use super::Settings;
 use super::cgroup::Group;
+use super::families;
 use super::room::OWN_PROGRAM;
 use super::wire;
 use super::wire::Answer;
@@ -28,7 +29,9 @@ use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
 use std::io::PipeReader;
+use std::io::PipeWriter;
 use std::io::Read;
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
@@ -151,7 +154,7 @@ impl Inside {
         command.args = arguments.to_vec();
         let (socket, theirs) = UnixStream::pair().context("could not make a socket for the sandbox")?;
         let (said, errors) = std::io::pipe().context("could not make a pipe for the sandbox")?;
-        let output = errors.try_clone().context("could not make a pipe for the sandbox")?;
+        let output = filter().context("could not make a pipe for the sandbox")?;
         let input = Some(File::from(OwnedFd::from(theirs)));
         let bwrap = Lasting::start(&command, Streams { input, output, errors }).map_err(|error| not_started(&error))?;
         let (sender, answers) = std::sync::mpsc::channel();
@@ -232,6 +235,13 @@ impl Drop for Inside {
         // Its number may be a stranger's from now on.
         self.interrupt.forget(self.bwrap.id());
     }
+}
+
+/// Lays out the filter of system calls where bubblewrap reads it; it reads none with the network on.
+fn filter() -> std::io::Result<PipeWriter> {
+    let (reader, mut writer) = std::io::pipe()?;
+    writer.write_all(&families::filter().unwrap_or_default())?;
+    Ok(PipeWriter::from(OwnedFd::from(reader)))
 }
 
 /// Passes answers on; the end of a command is told to whoever waits for it, also when no answer can come any more.

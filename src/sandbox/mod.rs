@@ -8,6 +8,7 @@ mod bubblewrap;
 mod cgroup;
 mod choice;
 mod environment;
+mod families;
 mod homes;
 mod network;
 mod plain;

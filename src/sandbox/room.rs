@@ -4,15 +4,21 @@
 
 use super::Network;
 use super::Settings;
+use super::families;
 use super::homes;
 use super::repository;
 use anyhow::Result;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
+use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
 
 /// Where this program itself lies inside.
 pub(super) const OWN_PROGRAM: &str = "/run/longhaul/longhaul";
+
+/// The descriptor from which bubblewrap reads its filter. It closes it then: nobody misses an output that nobody reads.
+const FILTER: &str = "1";
 
 /// What of `/proc` would let the superuser reach the machine, read-only or empty inside.
 const PROC_READ_ONLY: [&str; 6] = ["asound", "bus", "fs", "irq", "sys", "sysrq-trigger"];
@@ -72,6 +78,9 @@ impl Room {
         mounts.flags(&["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
         if self.network == Network::Off {
             mounts.flags(&["--unshare-net"]);
+            if families::filter().is_some() {
+                mounts.flags(&["--seccomp", FILTER]);
+            }
         }
         mounts.flags(&["--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"]);
         machine(&mut mounts, settings, self.network);
@@ -113,6 +122,7 @@ fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
     PROC_EMPTY.iter().for_each(|name| mounts.hide(&Path::new("/proc").join(name)));
     MACHINE_SECRETS.iter().for_each(|path| mounts.hide(Path::new(path)));
     OWN_FOLDERS.iter().for_each(|path| mounts.empty(Path::new(path)));
+    sockets(settings).iter().for_each(|socket| mounts.hide(socket));
     if let Some(home) = settings.home.as_deref().filter(|home| home.parent().is_some()) {
         mounts.empty(home);
         homes::shown(settings).iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
@@ -122,6 +132,19 @@ fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
     if network == Network::On {
         RESOLVERS.iter().for_each(|folder| mounts.mount_if_there("--ro-bind", Path::new(folder)));
     }
+}
+
+/// Lists the sockets of the machine's services that are not hidden with a folder: a folder that cannot be written still
+/// lets one connect.
+fn sockets(settings: &Settings) -> Vec<PathBuf> {
+    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let path = |line: &str| line.find(" /").and_then(|start| Path::new(&line[start + 1..]).canonicalize().ok());
+    let hidden = |path: &PathBuf| {
+        let own = OWN_FOLDERS.iter().map(Path::new).chain(settings.home.as_deref());
+        own.into_iter().any(|folder| path.starts_with(folder))
+    };
+    let found: BTreeSet<PathBuf> = table.lines().filter_map(path).filter(|path| !hidden(path)).collect();
+    found.into_iter().collect()
 }
 
 /// The arguments so far.
