@@ -31,16 +31,20 @@ const OWN_FOLDERS: [&str; 5] = ["/tmp", "/var/tmp", "/run", "/home", "/root"];
 const MACHINE_SECRETS: [&str; 4] = ["/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-"];
 
 /// Keys and the like, below the home, for a project that holds its user's home.
-const HOME_SECRETS: [&str; 10] = [
+const HOME_SECRETS: [&str; 14] = [
     ".ssh",
     ".aws",
     ".azure",
     ".config/gcloud",
+    ".config/gh",
     ".config/longhaul",
     ".docker",
     ".gnupg",
     ".kube",
+    ".local/share/keyrings",
     ".netrc",
+    ".npmrc",
+    ".pypirc",
     ".git-credentials",
 ];
 
@@ -98,6 +102,7 @@ impl Room {
     fn project(&self, mounts: &mut Mounts, settings: &Settings) -> Result<()> {
         mounts.mount("--bind", &self.folder, &self.root);
         let inside = settings.home.iter().flat_map(|home| HOME_SECRETS.map(|secret| home.join(secret)));
+        let inside = inside.chain(homes::hidden(settings));
         inside.filter(|secret| secret.starts_with(&self.root)).for_each(|secret| mounts.hide(&secret));
         repository::show(mounts, &self.root, &self.common_dir, self.git)?;
         let view = self.folder.join(".longhaul");
