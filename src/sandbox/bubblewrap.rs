@@ -1,6 +1,5 @@
 //! The host's side of a sandbox made by bubblewrap: starts it, gives orders to the supervisor in it, and ends it.
 
-use super::Cgroups;
 use super::Network;
 use super::Room;
 use super::Settings;
@@ -26,7 +25,6 @@ use crate::process::Survivor;
 use anyhow::Context;
 use anyhow::Result;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::PipeReader;
 use std::io::PipeWriter;
@@ -36,7 +34,6 @@ use std::os::fd::AsFd;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -60,10 +57,8 @@ const END: Duration = Duration::from_secs(6);
 
 /// A sandbox that is opened, and opened anew should a command have brought it down.
 pub struct Bubblewrap {
-    program: PathBuf,
-    cgroups: Option<Cgroups>,
-    arguments: Vec<OsString>,
-    network: Network,
+    settings: Settings,
+    room: Room,
     interrupt: Interrupt,
     inside: Mutex<Option<Inside>>,
 }
@@ -82,19 +77,8 @@ struct Inside {
 
 impl Bubblewrap {
     pub(super) fn open(settings: &Settings, room: &Room, interrupt: Interrupt) -> Result<Self> {
-        let mut arguments = room.arguments(settings)?;
-        arguments.extend(["--".into(), OWN_PROGRAM.into()]);
-        arguments.extend(settings.supervisor.iter().skip(1).cloned());
-        let inside =
-            Mutex::new(Some(Inside::start(&settings.bwrap, &arguments, settings.cgroups.as_ref(), &interrupt)?));
-        Ok(Self {
-            program: settings.bwrap.clone(),
-            cgroups: settings.cgroups.clone(),
-            arguments,
-            network: room.network,
-            interrupt,
-            inside,
-        })
+        let inside = Mutex::new(Some(Inside::start(settings, room, &interrupt)?));
+        Ok(Self { settings: settings.clone(), room: room.clone(), interrupt, inside })
     }
 
     pub(super) fn run(&self, command: &Command) -> Finished {
@@ -110,6 +94,9 @@ impl Bubblewrap {
             // Whoever does not answer is not trusted with another command.
             let exit = exit.unwrap_or_else(|| {
                 *inside = None;
+                if self.interrupt.requested() {
+                    return Exit::Interrupted;
+                }
                 Exit::NotStarted("the sandbox did not answer in time and was ended".to_owned())
             });
             Ended { exit, group: None }
@@ -117,7 +104,7 @@ impl Bubblewrap {
     }
 
     pub(super) fn network(&self) -> Network {
-        self.network
+        self.room.network
     }
 
     pub(super) fn end(&self) -> Vec<Survivor> {
@@ -136,7 +123,7 @@ impl Bubblewrap {
     fn started<'a>(&self, inside: &'a mut Option<Inside>) -> Result<&'a Inside> {
         let running = match inside.take().filter(|running| running.bwrap.wait(Duration::ZERO).is_none()) {
             Some(running) => running,
-            None => Inside::start(&self.program, &self.arguments, self.cgroups.as_ref(), &self.interrupt)?,
+            None => Inside::start(&self.settings, &self.room, &self.interrupt)?,
         };
         Ok(inside.insert(running))
     }
@@ -147,11 +134,14 @@ impl Bubblewrap {
 }
 
 impl Inside {
-    /// Starts bubblewrap with an empty environment, since process 1 shows its own to everybody inside.
-    fn start(program: &Path, arguments: &[OsString], cgroups: Option<&Cgroups>, interrupt: &Interrupt) -> Result<Self> {
+    /// Starts bubblewrap with an empty environment, since process 1 shows its own to everybody inside. What is shown is
+    /// looked up anew each time: what was there at first may be gone.
+    fn start(settings: &Settings, room: &Room, interrupt: &Interrupt) -> Result<Self> {
         let mut command = Command::new("", &[], Path::new("/"), BTreeMap::new());
-        command.program = program.into();
-        command.args = arguments.to_vec();
+        command.program = settings.bwrap.clone().into();
+        command.args = room.arguments(settings)?;
+        command.args.extend(["--".into(), OWN_PROGRAM.into()]);
+        command.args.extend(settings.supervisor.iter().skip(1).cloned());
         let (socket, theirs) = UnixStream::pair().context("could not make a socket for the sandbox")?;
         let (said, errors) = std::io::pipe().context("could not make a pipe for the sandbox")?;
         let output = filter().context("could not make a pipe for the sandbox")?;
@@ -165,7 +155,7 @@ impl Inside {
         let mut inside = Self { bwrap, interrupt, socket, answers, waiting, limits: None };
         match inside.answers.recv_timeout(START) {
             Ok(Answer::Ready) => {
-                inside.limits = cgroups.and_then(Group::make);
+                inside.limits = settings.cgroups.as_ref().and_then(Group::make);
                 // Nothing runs in there yet that could have started something unseen.
                 inside.limits.iter().for_each(|limits| limits.add(&inside.bwrap.family()));
                 Ok(inside)
