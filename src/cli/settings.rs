@@ -45,6 +45,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         review: config.gate.review == Review::Ask,
         gate: gate::Settings {
             timeout: config.gate.timeout,
+            idle: config.gate.idle,
             grace: GRACE,
             keep: KEEP,
             environment: inner.clone(),

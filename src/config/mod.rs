@@ -90,6 +90,8 @@ pub struct Run {
 pub struct Gate {
     pub review: Review,
     pub timeout: Duration,
+    /// How long a check may print nothing.
+    pub idle: Option<Duration>,
 }
 
 /// Whether a person looks at the checks before work begins.
@@ -235,6 +237,7 @@ fn read_gate(layers: &Layers) -> Result<Gate> {
     Ok(Gate {
         review: layers.get("gate.review")?.choice(&[("auto", Review::Auto), ("ask", Review::Ask)])?,
         timeout: layers.get("gate.timeout")?.duration()?,
+        idle: Some(layers.get("gate.idle")?.duration_or_off()?).filter(|idle| !idle.is_zero()),
     })
 }
 

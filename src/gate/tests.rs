@@ -47,6 +47,7 @@ impl Bench {
         let project = Project::discover(&root, for_git).unwrap();
         let settings = Settings {
             timeout: Duration::from_secs(20),
+            idle: None,
             grace: Duration::from_millis(200),
             keep: 1000,
             environment,

@@ -154,6 +154,7 @@ impl Run<'_> {
         let options = if text.trim().contains('\n') { "-ec" } else { "-c" };
         let command = Command {
             limit,
+            idle: self.around.settings.idle,
             grace: self.around.settings.grace,
             keep: self.around.settings.keep,
             leftovers,

@@ -51,6 +51,7 @@ impl Session {
         let interrupt = Interrupt::new();
         let gate = longhaul::gate::Settings {
             timeout: Duration::from_secs(20),
+            idle: None,
             grace: Duration::from_millis(200),
             keep: 10_000,
             environment: environment.clone(),
