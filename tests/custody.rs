@@ -22,6 +22,8 @@ mod repositories;
 #[allow(dead_code, unused_imports, reason = "shared with the tests of the command, which use all of it")]
 #[path = "integration/support/mod.rs"]
 mod support;
+#[path = "promises/custody/terminal.rs"]
+mod terminal;
 #[path = "promises/custody/tools.rs"]
 mod tools;
 #[path = "promises/custody/unprivileged.rs"]

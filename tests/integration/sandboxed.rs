@@ -122,6 +122,25 @@ fn a_killed_run_leaves_no_process_behind() {
     assert!(left.len() >= 4, "{left:?}");
 }
 
+/// Whoever starts longhaul may leave descriptors open; commands get none of them, nor one of ours.
+#[test]
+fn a_command_gets_no_descriptor_but_its_own_three() {
+    for mode in ["off", "bubblewrap"] {
+        let looks = bash("ls /proc/self/fd | tr '\\n' ' '");
+        let project = Project::ready().variable("LONGHAUL_SANDBOX_MODE", mode).feature("a", "test -f a");
+        let project = project.model([session([reply([looks]), reply([hand_over()])])]);
+        let mut leaky = std::process::Command::new("sh");
+        leaky.args([
+            "-c",
+            "exec 7<README 8>../written 9<.; exec \"$0\" run --sessions 1",
+            env!("CARGO_BIN_EXE_longhaul"),
+        ]);
+        let run = leaky.current_dir(project.root()).env_clear().envs(project.environment()).output().unwrap();
+        let told = project.played().results_in(2);
+        assert!(told.starts_with("0 1 2 3 \n"), "{mode}: {told}\n{run:?}");
+    }
+}
+
 /// A whole run, from where the user stands and with what they have.
 #[test]
 fn a_project_reached_by_a_link_and_a_user_without_a_home_are_held_too() {
@@ -135,6 +154,12 @@ fn a_project_reached_by_a_link_and_a_user_without_a_home_are_held_too() {
     assert!(!project.events(1).is_empty(), "{run:?}");
     assert_eq!(project.status("a"), "proven", "{}", String::from_utf8_lossy(&run.stderr));
     assert_eq!(project.git(["log", "--format=%s", "-1"]), "made");
+
+    // What is held in the repository changes nothing for who works with it.
+    project.git(["worktree", "add", "-q", "../linked"]);
+    let linked = project.command(["status"]).current_dir(project.root().with_file_name("linked")).output().unwrap();
+    assert!(linked.status.success(), "{linked:?}");
+    project.git(["worktree", "remove", "../linked"]);
 
     let run = project.command(["run"]).env_remove("HOME").output().unwrap();
     assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));

@@ -10,6 +10,7 @@ use longhaul::process::Command;
 use longhaul::process::Exit;
 use longhaul::process::Finished;
 use longhaul::process::Leftovers;
+use std::io::Write;
 use std::sync::atomic::AtomicUsize;
 use std::sync::atomic::Ordering;
 use std::time::Duration;
@@ -158,4 +159,49 @@ fn a_process_group_alone_leaves_survivors() {
     let left = survivors(&token);
     kill(&left.iter().map(|told| number(told)).collect::<Vec<_>>());
     assert!(!left.is_empty());
+}
+
+/// B08 of the reports; without an idle limit, the twin, the same command may be silent to its end.
+#[test]
+fn a_silent_command_is_ended_in_both_modes() {
+    let _alone = alone();
+    let places = [Some(Place::plain()), Place::held()];
+    for place in places.iter().flatten() {
+        let sandbox = place.open();
+        let silent = |idle: u64| Command {
+            idle: Some(Duration::from_millis(idle)).filter(|idle| !idle.is_zero()),
+            ..place.command("echo begins; sleep 0.8; echo ends")
+        };
+        assert_eq!(sandbox.run(&silent(300)).exit, Exit::Silent);
+        assert_eq!(sandbox.run(&silent(0)).exit, Exit::Code(0));
+        let talks = Command {
+            idle: Some(Duration::from_millis(500)),
+            ..place.command("for i in 1 2 3 4 5; do echo $i; sleep 0.2; done >&2")
+        };
+        assert_eq!(sandbox.run(&talks).exit, Exit::Code(0));
+    }
+}
+
+/// Prints what a sandbox costs: to open and end one, and to run a command in it, against plain mode.
+#[test]
+#[ignore = "prints times, holds nothing"]
+fn what_a_sandbox_costs() {
+    const ROUNDS: u32 = 50;
+    let _alone = alone();
+    let timed = |what: &str, mut work: Box<dyn FnMut() + '_>| {
+        work();
+        let start = Instant::now();
+        (0..ROUNDS).for_each(|_| work());
+        writeln!(std::io::stdout(), "{what}: {:.1} ms", start.elapsed().as_secs_f64() * 1000.0 / f64::from(ROUNDS))
+            .ok();
+    };
+    let places = [Place::held().map(|place| ("bubblewrap", place)), Some(("plain", Place::plain()))];
+    for (mode, place) in places.iter().flatten() {
+        let command = place.command("true");
+        let sandbox = place.open();
+        timed(&format!("{mode}: a command"), Box::new(|| assert_eq!(sandbox.run(&command).exit, Exit::Code(0))));
+        timed(&format!("{mode}: open and end"), Box::new(|| drop(place.open())));
+        let whole = || assert_eq!(place.open().run(&command).exit, Exit::Code(0));
+        timed(&format!("{mode}: open, a command, end"), Box::new(whole));
+    }
 }
