@@ -156,8 +156,9 @@ impl Inside {
         match inside.answers.recv_timeout(START) {
             Ok(Answer::Ready) => {
                 inside.limits = settings.cgroups.as_ref().and_then(Group::make);
-                // Nothing runs in there yet that could have started something unseen.
-                inside.limits.iter().for_each(|limits| limits.add(&inside.bwrap.family()));
+                // Nothing runs in there yet that could have started something unseen. `bwrap` itself only waits, and to
+                // move a process takes the system milliseconds.
+                inside.limits.iter().for_each(|limits| limits.add(&inside.bwrap.below()));
                 Ok(inside)
             }
             _ => {
