@@ -141,6 +141,23 @@ fn a_command_gets_no_descriptor_but_its_own_three() {
     }
 }
 
+/// The sandbox has folders of its own, in which a command stays as in any other.
+#[test]
+fn a_folder_that_is_only_in_the_sandbox_is_kept_until_it_is_gone() {
+    let folder = format!("/tmp/only-inside-{}", std::process::id());
+    let project = Project::ready().sandboxed().feature("a", "test -f a").model([session([
+        reply([bash(&format!("mkdir {folder}; cd {folder}"))]),
+        reply([bash("pwd")]),
+        reply([bash(&format!("rmdir {folder}"))]),
+        reply([bash("pwd"), hand_over()]),
+    ])]);
+    let told = told(&project);
+    assert!(told[0].contains(&format!("working directory: {folder}")), "{}", told[0]);
+    assert!(told[1].starts_with(&folder), "{}", told[1]);
+    assert!(told[2].contains("is gone"), "{}", told[2]);
+    assert!(told[3].starts_with(&*project.root().to_string_lossy()), "{}", told[3]);
+}
+
 /// A whole run, from where the user stands and with what they have.
 #[test]
 fn a_project_reached_by_a_link_and_a_user_without_a_home_are_held_too() {
