@@ -1,11 +1,14 @@
 //! Process 1 of a sandbox tells how commands ended. None of them can speak in its place, stop it or take it down.
 
 use crate::place::Place;
+use crate::place::alone;
 use crate::place::attacker;
 use crate::place::ended;
 use crate::place::is_attacker;
 use crate::place::kill;
+use crate::place::living;
 use crate::place::number;
+use crate::place::token;
 use longhaul::process;
 use longhaul::process::Exit;
 use longhaul::sandbox;
@@ -123,6 +126,22 @@ fn a_command_cannot_stop_or_kill_process_1_and_the_next_one_runs() {
     );
 }
 
+/// T33: what runs outside, longhaul itself for one, has no number inside; in plain mode, the twin, it is killed.
+#[test]
+fn a_command_cannot_kill_what_runs_outside() {
+    let _alone = alone();
+    let places = [(Place::held(), false), (Some(Place::plain()), true)];
+    for (place, is_killed) in places.iter().filter_map(|(place, is_killed)| Some((place.as_ref()?, is_killed))) {
+        let outside = Place::plain();
+        let (outer, token) = (outside.open(), token());
+        outer.run(&outside.command(&format!("sleep {token} >/dev/null 2>&1 &")));
+        let target = number(&living(&token)[0]);
+        let kill = place.open().run(&place.command(&format!("kill -9 {target}")));
+        std::thread::sleep(Duration::from_millis(100));
+        assert_eq!(living(&token).is_empty(), *is_killed, "{kill:?}");
+    }
+}
+
 /// A process 1 that takes orders and never answers.
 #[test]
 #[ignore = "process 1 of a sandbox that a test opens"]
@@ -156,7 +175,7 @@ fn after_a_sandbox_that_came_down_the_next_command_gets_a_fresh_one() {
             std::thread::sleep(Duration::from_millis(5));
         }
         // Its children, seen from outside, are those of the namespace's process 1.
-        let found = crate::place::living(&format!("--chdir {}", killer.display()));
+        let found = living(&format!("--chdir {}", killer.display()));
         let numbers: Vec<String> = found.iter().map(|told| number(told)).collect();
         kill(&numbers);
     });
