@@ -19,40 +19,43 @@ use std::time::Instant;
 /// What is allowed beyond the limit.
 const BEYOND: Duration = Duration::from_secs(2);
 
-/// What a command does before it ends, or does not. `T` stands for a time that no other command sleeps.
+/// What a command does before it ends, or does not. `@T` stands for a time that no other command sleeps.
 const DEEDS: [(&str, &str); 25] = [
     ("nothing", ":"),
-    ("background", "sleep T &"),
-    ("own session", "setsid sleep T &"),
-    ("double fork", "( ( setsid sleep T & ) & )"),
-    ("own session, no environment", "env -i setsid -f sleep T"),
-    ("double fork, no environment", "( env -i setsid sh -c 'sleep T & exit' & )"),
-    ("daemon without streams", "setsid -f sleep T <&- >&- 2>&-"),
-    ("ignores TERM", "trap '' TERM; sleep T &"),
-    ("ignores all it can", "trap '' HUP INT QUIT TERM USR1 USR2 ALRM PIPE; sleep T &"),
-    ("own session, ignores TERM", "setsid -f sh -c 'trap \"\" TERM; while :; do sleep T; done'"),
+    ("background", "sleep @T &"),
+    ("own session", "setsid sleep @T &"),
+    ("double fork", "( ( setsid sleep @T & ) & )"),
+    ("own session, no environment", "env -i setsid -f sleep @T"),
+    ("double fork, no environment", "( env -i setsid sh -c 'sleep @T & exit' & )"),
+    ("daemon without streams", "setsid -f sleep @T <&- >&- 2>&-"),
+    ("ignores TERM", "trap '' TERM; sleep @T &"),
+    ("ignores all it can", "trap '' HUP INT QUIT TERM USR1 USR2 ALRM PIPE; sleep @T &"),
+    ("own session, ignores TERM", "setsid -f sh -c 'trap \"\" TERM; while :; do sleep @T; done'"),
     // B04 of the reports: the polite parent hid the stubborn child.
-    ("polite parent, stubborn child", "trap 'exit 0' TERM; sh -c 'trap \"\" TERM; while :; do sleep T; done' &"),
-    ("answers TERM with a child", "trap 'setsid -f sleep T; sleep T' TERM"),
-    ("stopped child", "sleep T & kill -STOP $!"),
-    ("stopped child, own session", "setsid -f sh -c 'kill -STOP $$; sleep T'"),
-    ("holds the output only", "setsid -f sleep T 2>/dev/null"),
-    ("holds the errors only", "setsid -f sleep T >/dev/null"),
-    ("fork bomb", "bomb() { [ $1 -gt 0 ] || exec sleep T; bomb $(($1-1)) & bomb $(($1-1)) & wait; }; bomb 5 &"),
-    ("fork bomb in sessions", "for i in 1 2 3 4 5 6 7 8 9 10; do setsid -f sh -c 'sleep T & sleep T & sleep T'; done"),
-    ("zombies", "sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do : & done; exec sleep T' &"),
+    ("polite parent, stubborn child", "trap 'exit 0' TERM; sh -c 'trap \"\" TERM; while :; do sleep @T; done' &"),
+    ("answers TERM with a child", "trap 'setsid -f sleep @T; sleep @T' TERM"),
+    ("stopped child", "sleep @T & kill -STOP $!"),
+    ("stopped child, own session", "setsid -f sh -c 'kill -STOP $$; sleep @T'"),
+    ("holds the output only", "setsid -f sleep @T 2>/dev/null"),
+    ("holds the errors only", "setsid -f sleep @T >/dev/null"),
+    ("fork bomb", "bomb() { [ $1 -gt 0 ] || exec sleep @T; bomb $(($1-1)) & bomb $(($1-1)) & wait; }; bomb 5 &"),
+    (
+        "fork bomb in sessions",
+        "for i in 1 2 3 4 5 6 7 8 9 10; do setsid -f sh -c 'sleep @T & sleep @T & sleep @T'; done",
+    ),
+    ("zombies", "sh -c 'for i in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15; do : & done; exec sleep @T' &"),
     ("orphaned zombies", "for i in 1 2 3 4 5 6 7 8 9; do ( ( sleep 0.05 & ) & ) ; done"),
     ("reads its input", "cat; read answer"),
     ("opens the terminal", "read answer </dev/tty"),
     ("asks for a password", "stty -echo </dev/tty; printf 'Password: ' >/dev/tty; read answer </dev/tty"),
-    ("removes its folder", "mkdir -p d$$ && cd d$$ && rmdir ../d$$; sleep T &"),
-    ("prints without end", "yes T &"),
+    ("removes its folder", "mkdir -p d$$ && cd d$$ && rmdir ../d$$; sleep @T &"),
+    ("prints without end", "yes @T &"),
 ];
 
 /// How a command ends, with how long it may take.
 const ENDINGS: [(&str, &str, Duration); 2] = [
     ("ends by itself", "exit 3", Duration::from_secs(20)),
-    ("over its limit", "while :; do sleep T; done", Duration::from_millis(200)),
+    ("over its limit", "while :; do sleep @T; done", Duration::from_millis(200)),
 ];
 
 struct Case {
@@ -67,8 +70,7 @@ fn cases() -> Vec<Case> {
     let case = |(deed, text): (&str, &str), (ending, end, limit): (&str, &str, Duration)| {
         let token = token();
         let expected = if end == "exit 3" { Exit::Code(3) } else { Exit::TimedOut };
-        // An endless `yes` is no word that names the case.
-        let text = format!("{text}\n{end}").replace(" T", &format!(" {token}"));
+        let text = format!("{text}\n{end}").replace("@T", &token);
         Case { name: format!("{deed}, {ending}"), text, token, limit, expected }
     };
     DEEDS.iter().flat_map(|deed| ENDINGS.map(|ending| case(*deed, ending))).collect()

@@ -32,7 +32,7 @@ use tempfile::TempDir;
 pub(crate) const LONG: Duration = Duration::from_secs(60);
 
 /// Tells an attacker of ours that it is where it may attack.
-const INSIDE: &str = "CUSTODY_INSIDE";
+pub(crate) const INSIDE: &str = "CUSTODY_INSIDE";
 
 /// Held by each test of plain mode: there, what a process has adopted belongs to all of its threads.
 pub(crate) fn alone() -> MutexGuard<'static, ()> {

@@ -1,6 +1,7 @@
 //! Wherever a project lies, its sandbox opens, git commits in it, and what makes git run programs is out of reach.
 
 use crate::place::Place;
+use crate::place::alone;
 use crate::place::ended;
 use crate::place::git;
 use crate::place::outside;
@@ -11,30 +12,30 @@ use std::os::unix::fs::symlink;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Ways to a program that git runs outside. `G` stands for the git folder, `E` for a repository of the attacker's.
+/// Ways to a program that git runs outside. `@git` stands for the git folder, `@evil` for a repository of the attacker's.
 const PLANTS: [&str; 22] = [
-    "printf '[core]\\nfsmonitor = false\\n' >> G/config",
+    "printf '[core]\\nfsmonitor = false\\n' >> @git/config",
     "git config core.fsmonitor false",
-    "echo x > G/hooks/pre-commit",
-    "rm -rf G/hooks",
-    "mv G/hooks away",
-    "mv G G-away",
-    "mv G/config away",
-    "ln -f E/config G/config",
-    "ln G/config hard && echo x >> hard",
-    "cp E/config new && mv -f new G/config",
-    "echo /evil > G/commondir",
-    "rm G/commondir",
-    "mv -f E/HEAD G/commondir",
-    "echo x > G/longhaul/x",
+    "echo x > @git/hooks/pre-commit",
+    "rm -rf @git/hooks",
+    "mv @git/hooks away",
+    "mv @git @git-away",
+    "mv @git/config away",
+    "ln -f @evil/config @git/config",
+    "ln @git/config hard && echo x >> hard",
+    "cp @evil/config new && mv -f new @git/config",
+    "echo /evil > @git/commondir",
+    "rm @git/commondir",
+    "mv -f @evil/HEAD @git/commondir",
+    "echo x > @git/longhaul/x",
     "echo x > .longhaul/x",
     "mv .longhaul away",
     "rm -rf .longhaul",
-    "umount G/config || umount -l G",
-    "mount -o remount,rw,bind G/config && echo x >> G/config",
-    "echo x >> /proc/self/root/$(realpath G)/config",
-    "echo x >> /proc/1/root/$(realpath G)/config",
-    "unshare -Urm sh -c 'umount -l G/config || mount -o remount,rw,bind G/config; echo x >> G/config'",
+    "umount @git/config || umount -l @git",
+    "mount -o remount,rw,bind @git/config && echo x >> @git/config",
+    "echo x >> /proc/self/root/$(realpath @git)/config",
+    "echo x >> /proc/1/root/$(realpath @git)/config",
+    "unshare -Urm sh -c 'umount -l @git/config || mount -o remount,rw,bind @git/config; echo x >> @git/config'",
 ];
 
 /// Everything of a git folder that decides what git runs, and our own folders.
@@ -58,15 +59,25 @@ fn settings_of(place: &Place) -> Vec<(PathBuf, String)> {
     files.into_iter().map(text).collect()
 }
 
-/// Opens the place's sandbox, tries everything in it, and looks whether anything came of it.
-#[track_caller]
-pub(crate) fn holds(place: &Place) {
+/// Lays out what there is to reach for; returns the repository of the attacker's.
+fn lay(place: &Place) -> PathBuf {
     for folder in [place.room.common_dir.join("longhaul"), place.root.join(".longhaul")] {
         fs::create_dir_all(&folder).unwrap();
         fs::write(folder.join("secret"), "ours").unwrap();
     }
     let evil = place.root.join("evil.git");
     git(&place.root, &["init", "--quiet", "--bare", &evil.to_string_lossy()]);
+    evil
+}
+
+fn spelled(plant: &str, place: &Place, evil: &Path) -> String {
+    plant.replace("@git", &quoted(&place.room.common_dir)).replace("@evil", &quoted(evil))
+}
+
+/// Opens the place's sandbox, tries everything in it, and looks whether anything came of it.
+#[track_caller]
+pub(crate) fn holds(place: &Place) {
+    let evil = lay(place);
     let sandbox = place.open();
     let before = settings_of(place);
     let commit = "git -c safe.directory='*' add -A . 2>&1 && git commit -qm inside && git log -1 --format=%s";
@@ -75,12 +86,7 @@ pub(crate) fn holds(place: &Place) {
     assert!(told.0 == Exit::Code(0) && told.1.ends_with("inside"), "{told:?}");
     let folder = quoted(&place.room.common_dir);
     for plant in PLANTS {
-        let text = plant
-            .replace("G/", &format!("{folder}/"))
-            .replace(" G ", &format!(" {folder} "))
-            .replace("G-away", &format!("{folder}-away"));
-        let text =
-            text.replace("E/", &format!("{}/", quoted(&evil))).replace("realpath G", &format!("realpath {folder}"));
+        let text = spelled(plant, place, &evil);
         let told = ended(&sandbox.run(&place.command(&text)));
         assert_ne!(told.0, Exit::Code(0), "{text}: {}", told.1);
     }
@@ -153,17 +159,18 @@ fn a_linked_worktree_holds() {
     place.room.common_dir.clone_from(&main.room.common_dir);
     holds(&place);
     for plant in [
-        "echo /evil > C",
-        "mv C/.. C/..-away",
-        "rm C",
-        "mv C/../.. C/../..-away",
+        "echo /evil > @at",
+        "mv @folder @folder-away",
+        "rm @at",
+        "mv @all @all-away",
         "echo 'gitdir: /evil' > .git",
         "mv .git away",
     ] {
-        let folder = main.room.common_dir.join("worktrees/linked/commondir");
-        let text = plant.replace("C/../..", &folder.parent().unwrap().parent().unwrap().to_string_lossy());
-        let text = text.replace("C/..", &folder.parent().unwrap().to_string_lossy());
-        let told = place.run(&text.replace('C', &folder.to_string_lossy()));
+        let all = main.room.common_dir.join("worktrees");
+        let folder = all.join("linked");
+        let text = plant.replace("@at", &folder.join("commondir").to_string_lossy());
+        let text = text.replace("@folder", &folder.to_string_lossy()).replace("@all", &all.to_string_lossy());
+        let told = place.run(&text);
         assert_ne!(told.0, Exit::Code(0), "{text}: {}", told.1);
     }
     assert_eq!(git(&linked, &["log", "-1", "--format=%s"]), "inside");
@@ -178,14 +185,14 @@ fn a_submodule_holds() {
     let sandbox = place.open();
     let folder = ".git/modules/a/b";
     for plant in [
-        "echo x >> F/config",
-        "echo x > F/hooks/x",
-        "echo /evil > F/commondir",
-        "mv F F-away",
+        "echo x >> @sub/config",
+        "echo x > @sub/hooks/x",
+        "echo /evil > @sub/commondir",
+        "mv @sub @sub-away",
         "mv .git/modules/a .git/modules/c",
         "mv .git/modules .git/modules-away",
     ] {
-        let told = ended(&sandbox.run(&place.command(&plant.replace('F', folder))));
+        let told = ended(&sandbox.run(&place.command(&plant.replace("@sub", folder))));
         assert_ne!(told.0, Exit::Code(0), "{plant}: {}", told.1);
     }
     let work = "cd sub && echo x > x && git add x && git commit -qm inner && cd .. && git add sub && git commit -qm outer && git submodule status";
@@ -210,6 +217,20 @@ fn links_where_a_mount_would_have_to_be_are_refused_with_a_way_out() {
         let opened = longhaul::sandbox::Sandbox::open(&place.settings, room, &Default::default());
         let error = opened.err().unwrap().to_string();
         assert!(error.contains(&path.display().to_string()) && error.contains("link"), "{error}");
+    }
+}
+
+/// The twin: where nothing is held, each of these tricks works, but for those that need a mount to take away, or the
+/// process 1 of a sandbox.
+#[test]
+fn in_plain_mode_every_plant_takes_root() {
+    let _alone = alone();
+    for plant in PLANTS.iter().filter(|plant| !plant.contains("mount") && !plant.contains("/proc/1/")) {
+        let place = Place::plain();
+        let evil = lay(&place);
+        fs::write(place.room.common_dir.join("commondir"), "./\n").unwrap();
+        let told = place.run(&spelled(plant, &place, &evil));
+        assert_eq!(told.0, Exit::Code(0), "{plant}: {}", told.1);
     }
 }
 

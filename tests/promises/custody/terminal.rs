@@ -1,5 +1,6 @@
 //! T29: with a terminal at hand, a command that waits for an answer on it comes back all the same.
 
+use crate::place::INSIDE;
 use crate::place::Place;
 use crate::place::alone;
 use crate::place::is_attacker;
@@ -43,7 +44,7 @@ fn on_a_terminal() {
 
 #[test]
 fn a_question_on_the_terminal_holds_up_nobody() {
-    let env = BTreeMap::from([("PATH".to_owned(), path()), ("CUSTODY_INSIDE".to_owned(), "1".to_owned())]);
+    let env = BTreeMap::from([("PATH".to_owned(), path()), (INSIDE.to_owned(), "1".to_owned())]);
     let run =
         |words: &[&str]| process::run(&Command::new("script", words, Path::new("/"), env.clone()), &Interrupt::new());
     if run(&["--version"]).exit != Exit::Code(0) {

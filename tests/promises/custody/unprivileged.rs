@@ -2,6 +2,7 @@
 
 use crate::forging;
 use crate::matrix;
+use crate::place::INSIDE;
 use crate::place::Place;
 use crate::place::is_attacker;
 use crate::place::own_program;
@@ -34,7 +35,7 @@ fn as_nobody() {
 }
 
 fn run_as_nobody(words: &[&str]) -> process::Finished {
-    let env = BTreeMap::from([("PATH".to_owned(), path()), ("CUSTODY_INSIDE".to_owned(), "1".to_owned())]);
+    let env = BTreeMap::from([("PATH".to_owned(), path()), (INSIDE.to_owned(), "1".to_owned())]);
     let command = Command::new("setpriv", &[&NOBODY[..], words].concat(), Path::new("/"), env);
     process::run(&command.limit(Duration::from_secs(120)), &Interrupt::new())
 }
