@@ -22,6 +22,7 @@ pub use attend::attend;
 pub use children::adopt_orphans;
 pub use foreground::run_on_terminal;
 pub use group::end_groups;
+pub use group::kill_all_others;
 pub use group::lives as group_lives;
 pub use interrupt::Happening;
 pub use interrupt::Happenings;
@@ -109,7 +110,7 @@ impl Command {
             stdin: None,
             limit: Duration::from_secs(120),
             idle: None,
-            grace: Duration::from_secs(2),
+            grace: Duration::from_secs(1),
             keep: 64 * 1024,
             leftovers: Leftovers::End,
             errors: Errors::Joined,

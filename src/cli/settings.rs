@@ -48,6 +48,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         gate: gate::Settings {
             sandbox: sandbox_settings.clone(),
             timeout: config.gate.timeout,
+            idle: config.gate.idle,
             grace: GRACE,
             keep: KEEP,
             environment: inner.clone(),

@@ -95,6 +95,8 @@ pub struct Gate {
     pub strict: bool,
     pub soft_closure: Vec<String>,
     pub timeout: Duration,
+    /// How long a check may print nothing.
+    pub idle: Option<Duration>,
 }
 
 /// Where checks run.
@@ -255,6 +257,7 @@ fn read_gate(layers: &Layers) -> Result<Gate> {
         strict: layers.get("gate.strict")?.boolean()?,
         soft_closure,
         timeout: layers.get("gate.timeout")?.duration()?,
+        idle: Some(layers.get("gate.idle")?.duration_or_off()?).filter(|idle| !idle.is_zero()),
     })
 }
 

@@ -104,7 +104,7 @@ fn narrowing(key: &str) -> Narrowing {
         }
         "run.attempts" | "run.breaker" | "agent.max_tokens" | "provider.outage_budget" => Narrowing::Lower,
         "memory.file_bytes" | "memory.files" | "memory.view_chars" => Narrowing::Lower,
-        // Not `run.sweep_budget` nor `gate.timeout`: a lower one checks less, which is looser.
+        // Not `run.sweep_budget`, `gate.timeout` nor `gate.idle`: a lower one checks less, which is looser.
         _ => Narrowing::Never,
     }
 }

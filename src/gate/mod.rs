@@ -56,6 +56,8 @@ use std::time::Duration;
 pub struct Settings {
     /// Limit of a check that has none of its own.
     pub timeout: Duration,
+    /// How long a check may print nothing; with none its limit alone holds.
+    pub idle: Option<Duration>,
     /// Time between TERM and KILL.
     pub grace: Duration,
     /// Bytes of output kept of the head, and of the tail.

@@ -54,6 +54,7 @@ impl Bench {
         let settings = Settings {
             sandbox: crate::sandbox::Settings::plain(),
             timeout: Duration::from_secs(20),
+            idle: None,
             grace: Duration::from_millis(200),
             keep: 1000,
             environment,

@@ -249,6 +249,7 @@ impl<'a> Run<'a> {
         let command = Command {
             args: shell.args.iter().map(Into::into).collect(),
             limit,
+            idle: self.around.settings.idle,
             grace: self.around.settings.grace,
             keep: self.around.settings.keep,
             leftovers,

@@ -18,7 +18,8 @@ pub fn end_groups(groups: &[i32], grace: Duration) {
     if living.is_empty() {
         return;
     }
-    living.iter().for_each(|group| signal(*group, Signal::TERM));
+    // One that is stopped hears nothing before it goes on.
+    living.iter().for_each(|group| [Signal::TERM, Signal::CONT].iter().for_each(|told| signal(*group, *told)));
     wait_until_gone(&living, grace);
     living.iter().for_each(|group| signal(*group, Signal::KILL));
     wait_until_gone(&living, AFTER_KILL);
@@ -27,6 +28,19 @@ pub fn end_groups(groups: &[i32], grace: Duration) {
 /// Kills a group at once.
 pub(super) fn kill(group: i32) {
     signal(group, Signal::KILL);
+}
+
+/// Kills everybody but this process, as process 1 of a namespace can: all at once, so that what breeds faster than it is
+/// found one by one is ended too. Any other process would reach beyond its own children, and does nothing here.
+pub fn kill_all_others() {
+    if rustix::process::getpid() == Pid::INIT {
+        // The "group" of process 1 is how the system spells everybody.
+        rustix::process::kill_process_group(Pid::INIT, Signal::KILL).ok();
+        let start = Instant::now();
+        while !survivors::others().is_empty() && start.elapsed() < AFTER_KILL {
+            std::thread::sleep(POLL);
+        }
+    }
 }
 
 /// Tells whether the group holds a process that is more than a name waiting to be collected.

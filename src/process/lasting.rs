@@ -46,11 +46,9 @@ impl Lasting {
         self.id
     }
 
-    /// Returns its process id and those of all below it.
-    pub fn family(&self) -> Vec<i32> {
-        let mut family = survivors::descendants(self.id);
-        family.push(self.id);
-        family
+    /// Returns the process ids of all below it.
+    pub fn below(&self) -> Vec<i32> {
+        survivors::descendants(self.id)
     }
 
     /// Waits for its end, but not longer than `limit`.

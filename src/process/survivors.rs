@@ -112,7 +112,8 @@ pub fn end_all(find: &dyn Fn() -> Vec<i32>, grace: Duration) -> Vec<Survivor> {
     while runs(&found, "git") && start.elapsed() < COMMIT {
         std::thread::sleep(POLL);
     }
-    found.iter().for_each(|id| signal(*id, Signal::TERM));
+    // One that is stopped hears nothing before it goes on.
+    found.iter().for_each(|id| [Signal::TERM, Signal::CONT].iter().for_each(|told| signal(*id, *told)));
     wait(|| with_groups(&find()).is_empty(), grace);
     wait(
         || {

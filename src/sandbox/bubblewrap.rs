@@ -1,10 +1,10 @@
 //! The host's side of a sandbox made by bubblewrap: starts it, gives orders to the supervisor in it, and ends it.
 
-use super::Cgroups;
 use super::Network;
 use super::Room;
 use super::Settings;
 use super::cgroup::Group;
+use super::families;
 use super::room::OWN_PROGRAM;
 use super::wire;
 use super::wire::Answer;
@@ -25,15 +25,15 @@ use crate::process::Survivor;
 use anyhow::Context;
 use anyhow::Result;
 use std::collections::BTreeMap;
-use std::ffi::OsString;
 use std::fs::File;
 use std::io::PipeReader;
+use std::io::PipeWriter;
 use std::io::Read;
+use std::io::Write;
 use std::os::fd::AsFd;
 use std::os::fd::OwnedFd;
 use std::os::unix::net::UnixStream;
 use std::path::Path;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
@@ -52,12 +52,13 @@ const ANSWER: Duration = Duration::from_secs(3);
 /// Time between TERM and KILL for what still lives at the end.
 const GRACE: Duration = Duration::from_secs(2);
 
+/// How long the end may take beyond that: a `git` may finish, and what was killed has to go.
+const END: Duration = Duration::from_secs(6);
+
 /// A sandbox that is opened, and opened anew should a command have brought it down.
 pub struct Bubblewrap {
-    program: PathBuf,
-    cgroups: Option<Cgroups>,
-    arguments: Vec<OsString>,
-    network: Network,
+    settings: Settings,
+    room: Room,
     interrupt: Interrupt,
     inside: Mutex<Option<Inside>>,
 }
@@ -65,6 +66,7 @@ pub struct Bubblewrap {
 /// A running sandbox.
 struct Inside {
     bwrap: Lasting,
+    interrupt: Interrupt,
     socket: UnixStream,
     answers: Receiver<Answer>,
     /// Told when a command has ended.
@@ -75,18 +77,8 @@ struct Inside {
 
 impl Bubblewrap {
     pub(super) fn open(settings: &Settings, room: &Room, interrupt: Interrupt) -> Result<Self> {
-        let mut arguments = room.arguments(settings)?;
-        arguments.extend(["--".into(), OWN_PROGRAM.into()]);
-        arguments.extend(settings.supervisor.iter().skip(1).cloned());
-        let inside = Mutex::new(Some(Inside::start(&settings.bwrap, &arguments, settings.cgroups.as_ref())?));
-        Ok(Self {
-            program: settings.bwrap.clone(),
-            cgroups: settings.cgroups.clone(),
-            arguments,
-            network: room.network,
-            interrupt,
-            inside,
-        })
+        let inside = Mutex::new(Some(Inside::start(settings, room, &interrupt)?));
+        Ok(Self { settings: settings.clone(), room: room.clone(), interrupt, inside })
     }
 
     pub(super) fn run(&self, command: &Command) -> Finished {
@@ -96,12 +88,15 @@ impl Bubblewrap {
                 return Ended { exit: Exit::Interrupted, group: None };
             }
             let exit = match self.started(&mut inside) {
-                Ok(inside) => inside.run(command, streams, happenings, &self.interrupt),
+                Ok(inside) => inside.run(command, streams, happenings),
                 Err(error) => Some(Exit::NotStarted(format!("{error:#}"))),
             };
             // Whoever does not answer is not trusted with another command.
             let exit = exit.unwrap_or_else(|| {
                 *inside = None;
+                if self.interrupt.requested() {
+                    return Exit::Interrupted;
+                }
                 Exit::NotStarted("the sandbox did not answer in time and was ended".to_owned())
             });
             Ended { exit, group: None }
@@ -109,7 +104,7 @@ impl Bubblewrap {
     }
 
     pub(super) fn network(&self) -> Network {
-        self.network
+        self.room.network
     }
 
     pub(super) fn end(&self) -> Vec<Survivor> {
@@ -128,7 +123,7 @@ impl Bubblewrap {
     fn started<'a>(&self, inside: &'a mut Option<Inside>) -> Result<&'a Inside> {
         let running = match inside.take().filter(|running| running.bwrap.wait(Duration::ZERO).is_none()) {
             Some(running) => running,
-            None => Inside::start(&self.program, &self.arguments, self.cgroups.as_ref())?,
+            None => Inside::start(&self.settings, &self.room, &self.interrupt)?,
         };
         Ok(inside.insert(running))
     }
@@ -139,26 +134,31 @@ impl Bubblewrap {
 }
 
 impl Inside {
-    /// Starts bubblewrap with an empty environment, since process 1 shows its own to everybody inside.
-    fn start(program: &Path, arguments: &[OsString], cgroups: Option<&Cgroups>) -> Result<Self> {
+    /// Starts bubblewrap with an empty environment, since process 1 shows its own to everybody inside. What is shown is
+    /// looked up anew each time: what was there at first may be gone.
+    fn start(settings: &Settings, room: &Room, interrupt: &Interrupt) -> Result<Self> {
         let mut command = Command::new("", &[], Path::new("/"), BTreeMap::new());
-        command.program = program.into();
-        command.args = arguments.to_vec();
+        command.program = settings.bwrap.clone().into();
+        command.args = room.arguments(settings)?;
+        command.args.extend(["--".into(), OWN_PROGRAM.into()]);
+        command.args.extend(settings.supervisor.iter().skip(1).cloned());
         let (socket, theirs) = UnixStream::pair().context("could not make a socket for the sandbox")?;
         let (said, errors) = std::io::pipe().context("could not make a pipe for the sandbox")?;
-        let output = errors.try_clone().context("could not make a pipe for the sandbox")?;
+        let output = filter().context("could not make a pipe for the sandbox")?;
         let input = Some(File::from(OwnedFd::from(theirs)));
         let bwrap = Lasting::start(&command, Streams { input, output, errors }).map_err(|error| not_started(&error))?;
         let (sender, answers) = std::sync::mpsc::channel();
         let waiting: Arc<Mutex<Option<Sender<Happening>>>> = Arc::default();
         let (reader, told) = (socket.try_clone().context("could not share a socket")?, Arc::clone(&waiting));
         std::thread::spawn(move || pass_answers(&reader, &sender, &told));
-        let mut inside = Self { bwrap, socket, answers, waiting, limits: None };
+        let interrupt = interrupt.clone();
+        let mut inside = Self { bwrap, interrupt, socket, answers, waiting, limits: None };
         match inside.answers.recv_timeout(START) {
             Ok(Answer::Ready) => {
-                inside.limits = cgroups.and_then(Group::make);
-                // Nothing runs in there yet that could have started something unseen.
-                inside.limits.iter().for_each(|limits| limits.add(&inside.bwrap.family()));
+                inside.limits = settings.cgroups.as_ref().and_then(Group::make);
+                // Nothing runs in there yet that could have started something unseen. `bwrap` itself only waits, and to
+                // move a process takes the system milliseconds.
+                inside.limits.iter().for_each(|limits| limits.add(&inside.bwrap.below()));
                 Ok(inside)
             }
             _ => {
@@ -169,17 +169,17 @@ impl Inside {
     }
 
     /// Runs a command; none when the supervisor does not answer.
-    fn run(&self, command: &Command, streams: Streams, happenings: &Happenings, interrupt: &Interrupt) -> Option<Exit> {
+    fn run(&self, command: &Command, streams: Streams, happenings: &Happenings) -> Option<Exit> {
         let group = self.bwrap.id();
         *self.waiting() = Some(happenings.sender());
-        interrupt.register(group, &happenings.sender());
+        self.interrupt.register(group, &happenings.sender());
         let exit = self.order(command, &streams).ok().and_then(|()| {
             drop(streams);
             self.follow(command, happenings)
         });
         *self.waiting() = None;
         // A second interrupt still reaches what the command left alive, and a first one tells nobody.
-        interrupt.register(group, &std::sync::mpsc::channel().0);
+        self.interrupt.register(group, &std::sync::mpsc::channel().0);
         exit
     }
 
@@ -205,7 +205,7 @@ impl Inside {
 
     fn end(&self) -> Option<Vec<Survivor>> {
         wire::send(&self.socket, &Order::End { grace: GRACE }, &[]).ok()?;
-        match self.answers.recv_timeout(GRACE + ANSWER) {
+        match self.answers.recv_timeout(GRACE + END) {
             Ok(Answer::AllEnded(survivors)) => Some(survivors),
             _ => None,
         }
@@ -223,7 +223,16 @@ impl Drop for Inside {
         if self.bwrap.wait(ANSWER).is_none() {
             self.bwrap.kill();
         }
+        // Its number may be a stranger's from now on.
+        self.interrupt.forget(self.bwrap.id());
     }
+}
+
+/// Lays out the filter of system calls where bubblewrap reads it; it reads none with the network on.
+fn filter() -> std::io::Result<PipeWriter> {
+    let (reader, mut writer) = std::io::pipe()?;
+    writer.write_all(&families::filter().unwrap_or_default())?;
+    Ok(PipeWriter::from(OwnedFd::from(reader)))
 }
 
 /// Passes answers on; the end of a command is told to whoever waits for it, also when no answer can come any more.

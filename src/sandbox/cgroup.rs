@@ -34,6 +34,7 @@ impl Group {
                 vec![(pids, "pids.max", &processes), (of_memory, "memory.limit_in_bytes", &memory)]
             }
         };
+        limits.iter().for_each(|(tree, ..)| remove_abandoned(tree));
         let mut group = Self(Vec::new());
         for (tree, file, limit) in limits {
             let folder = tree.join(&name);
@@ -70,8 +71,36 @@ impl Drop for Group {
     }
 }
 
+/// Removes groups of a longhaul that was killed; one in which something still runs stays.
+fn remove_abandoned(tree: &Path) {
+    for entry in fs::read_dir(tree).into_iter().flatten().flatten() {
+        let name = entry.file_name();
+        let owner = name.to_str().and_then(|name| name.strip_prefix("longhaul-")?.split('-').next());
+        let abandoned = |owner: &str| owner.parse::<u32>().is_ok() && !Path::new("/proc").join(owner).exists();
+        if owner.is_some_and(abandoned) {
+            fs::remove_dir(entry.path()).ok();
+        }
+    }
+}
+
 fn memory_of_machine() -> Option<u64> {
     let told = fs::read_to_string("/proc/meminfo").ok()?;
     let line = told.lines().find_map(|line| line.strip_prefix("MemTotal:"))?;
     Some(line.trim().strip_suffix("kB")?.trim().parse::<u64>().ok()? * 1024)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_groups_of_processes_that_are_gone_are_removed() {
+        let tree = tempfile::tempdir().unwrap();
+        let own = format!("longhaul-{}-0", std::process::id());
+        let names = ["longhaul-4194999-3", own.as_str(), "longhaul-probe-1", "other-4194999-3"];
+        names.iter().for_each(|name| fs::create_dir(tree.path().join(name)).unwrap());
+        remove_abandoned(tree.path());
+        let left = names.map(|name| tree.path().join(name).exists());
+        assert_eq!(left, [false, true, true, true]);
+    }
 }

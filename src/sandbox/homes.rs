@@ -41,17 +41,41 @@ pub const TOOL_HOMES: [&str; 28] = [
 const CREDENTIALS: [&str; 4] =
     [".cargo/credentials", ".cargo/credentials.toml", ".gem/credentials", ".m2/repository/settings.xml"];
 
-/// Returns the folders of the home that commands see: the homes of tools, and where programs are looked for.
+/// Returns what commands see of the home: the homes of tools, and where programs are looked for with what these need.
 pub(super) fn shown(settings: &Settings) -> Vec<PathBuf> {
     let Some(home) = &settings.home else { return Vec::new() };
-    let tools = TOOL_HOMES.iter().map(|tool| home.join(tool));
-    let searched =
-        settings.path.split(':').map(PathBuf::from).filter(|folder| folder.starts_with(home) && folder != home);
-    let mut shown: Vec<PathBuf> = tools.chain(searched).filter(|folder| folder.exists()).collect();
+    let tools: Vec<PathBuf> = TOOL_HOMES.iter().map(|tool| home.join(tool)).collect();
+    let inside = |folder: &PathBuf| folder.starts_with(home) && folder != home;
+    let searched: Vec<PathBuf> = settings.path.split(':').map(PathBuf::from).filter(inside).collect();
+    let programs =
+        searched.iter().chain([home.join(".local/bin")].iter()).flat_map(|folder| linked(folder, home)).collect();
+    let prefixes = searched.iter().map(|folder| prefix(folder, home)).collect();
+    let mut shown = [tools, prefixes, programs].concat();
+    shown.retain(|path| path.exists());
     shown.sort();
     // What lies in a folder that is shown is shown with it.
     shown.dedup_by(|later, earlier| later.starts_with(earlier));
     shown
+}
+
+/// Returns the folder with what programs need beside themselves: that of a whole installation, where there is one.
+fn prefix(programs: &Path, home: &Path) -> PathBuf {
+    let whole = programs.parent().filter(|parent| *parent != home && programs.ends_with("bin"));
+    let whole = whole.filter(|parent| ["lib", "lib64", "libexec"].iter().any(|part| parent.join(part).is_dir()));
+    whole.unwrap_or(programs).to_owned()
+}
+
+/// Returns where in the home the links of a folder with programs lead: the program, or the whole of what was installed
+/// below `.local/share`.
+fn linked(programs: &Path, home: &Path) -> Vec<PathBuf> {
+    let links = std::fs::read_dir(programs).into_iter().flatten().flatten().map(|entry| entry.path());
+    let share = home.join(".local/share");
+    let led = links.filter(|link| link.is_symlink()).filter_map(|link| link.canonicalize().ok());
+    let whole = |target: PathBuf| match target.strip_prefix(&share).ok().and_then(|below| below.iter().next()) {
+        Some(name) => share.join(name),
+        None => target,
+    };
+    led.filter(|target| target.starts_with(home) && target.is_file()).map(whole).collect()
 }
 
 /// Returns the files in those folders that commands do not see.

@@ -8,10 +8,12 @@ mod bubblewrap;
 mod cgroup;
 mod choice;
 mod environment;
+mod families;
 mod homes;
 mod network;
 mod plain;
 mod probe;
+mod repository;
 mod room;
 mod supervisor;
 mod wire;
@@ -106,7 +108,7 @@ pub struct Settings {
 
 /// A place in which commands run. Dropped, it ends whatever lives in it.
 pub enum Sandbox {
-    Bubblewrap(Bubblewrap),
+    Bubblewrap(Box<Bubblewrap>),
     Plain(Plain),
 }
 
@@ -143,7 +145,7 @@ impl Sandbox {
     /// When bubblewrap does not start; it is never left out instead.
     pub fn open(settings: &Settings, room: Room, interrupt: &Interrupt) -> Result<Self> {
         Ok(match settings.level {
-            Level::Bubblewrap => Self::Bubblewrap(Bubblewrap::open(settings, &room, interrupt.clone())?),
+            Level::Bubblewrap => Self::Bubblewrap(Box::new(Bubblewrap::open(settings, &room, interrupt.clone())?)),
             Level::Plain => Self::Plain(Plain::new(room.common_dir, interrupt.clone())),
         })
     }

@@ -5,6 +5,7 @@ mod cgroups;
 pub use cgroups::Cgroups;
 pub use cgroups::probe as cgroups;
 
+use super::families;
 use crate::process;
 use crate::process::Command;
 use crate::process::Exit;
@@ -84,19 +85,22 @@ pub fn bubblewrap(outer: &BTreeMap<String, String>) -> Result<Tried, Lacking> {
         let way_out = "install bubblewrap: the package is called `bubblewrap` on Debian, Ubuntu, Fedora and Arch";
         return Err(lacking("there is no `bwrap` on the PATH", way_out));
     };
-    let tried = start(&program, &[&NEEDED[..], &["--tmpfs", "/tmp", "true"]].concat(), path);
+    // As the sandboxes do, with a filter of system calls; here it comes as the input.
+    let filter = families::filter();
+    let filtered: &[&str] = if filter.is_some() { &["--seccomp", "0"] } else { &[] };
+    let tried = start(&program, &[&NEEDED[..], filtered, &["--tmpfs", "/tmp", "true"]].concat(), path, filter);
     if tried.exit != Exit::Code(0) {
         let said = said(&tried);
         return Err(Lacking { way_out: way_out(&said, &kernel), reason: said });
     }
-    let version = start(&program, &["--version"], path).output.text().trim().to_owned();
+    let version = start(&program, &["--version"], path, None).output.text().trim().to_owned();
     Ok(Tried { program, version })
 }
 
-fn start(program: &Path, args: &[&str], path: &str) -> Finished {
+fn start(program: &Path, args: &[&str], path: &str, stdin: Option<Vec<u8>>) -> Finished {
     let env = BTreeMap::from([("PATH".to_owned(), path.to_owned())]);
-    let command = Command::new(&program.to_string_lossy(), args, Path::new("/"), env).limit(LIMIT);
-    process::run(&command, &Interrupt::new())
+    let command = Command { stdin, ..Command::new(&program.to_string_lossy(), args, Path::new("/"), env) };
+    process::run(&command.limit(LIMIT), &Interrupt::new())
 }
 
 /// Returns what a failed try told, on one line.
@@ -179,6 +183,7 @@ mod tests {
     fn everything_needed_is_asked_for() {
         let asks = |flag: &str| with(Some(&format!("for a; do [ \"$a\" = {flag} ] && exit 1; done; exit 0"))).is_err();
         assert!(NEEDED.iter().filter(|flag| flag.starts_with("--")).all(|flag| asks(flag)));
+        assert_eq!(asks("--seccomp"), families::filter().is_some());
         assert!(!asks("--share-net"));
     }
 

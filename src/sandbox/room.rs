@@ -4,9 +4,11 @@
 
 use super::Network;
 use super::Settings;
+use super::families;
 use super::homes;
-use anyhow::Context;
+use super::repository;
 use anyhow::Result;
+use std::collections::BTreeSet;
 use std::ffi::OsString;
 use std::fs;
 use std::path::Path;
@@ -17,6 +19,8 @@ pub(super) const OWN_PROGRAM: &str = "/run/longhaul/longhaul";
 
 /// Where the git folder of the project lies for a checkout that is shown at the project's own path.
 pub const COMMON_OF_CHECKOUT: &str = "/run/longhaul/git";
+/// The descriptor from which bubblewrap reads its filter. It closes it then: nobody misses an output that nobody reads.
+const FILTER: &str = "1";
 
 /// What of `/proc` would let the superuser reach the machine, read-only or empty inside.
 const PROC_READ_ONLY: [&str; 6] = ["asound", "bus", "fs", "irq", "sys", "sysrq-trigger"];
@@ -29,16 +33,20 @@ const OWN_FOLDERS: [&str; 5] = ["/tmp", "/var/tmp", "/run", "/home", "/root"];
 const MACHINE_SECRETS: [&str; 4] = ["/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-"];
 
 /// Keys and the like, below the home, for a project that holds its user's home.
-const HOME_SECRETS: [&str; 10] = [
+const HOME_SECRETS: [&str; 14] = [
     ".ssh",
     ".aws",
     ".azure",
     ".config/gcloud",
+    ".config/gh",
     ".config/longhaul",
     ".docker",
     ".gnupg",
     ".kube",
+    ".local/share/keyrings",
     ".netrc",
+    ".npmrc",
+    ".pypirc",
     ".git-credentials",
 ];
 
@@ -76,6 +84,9 @@ impl Room {
         mounts.flags(&["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
         if self.network == Network::Off {
             mounts.flags(&["--unshare-net"]);
+            if families::filter().is_some() {
+                mounts.flags(&["--seccomp", FILTER]);
+            }
         }
         mounts.flags(&["--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"]);
         machine(&mut mounts, settings, self.network);
@@ -93,27 +104,15 @@ impl Room {
     fn project(&self, mounts: &mut Mounts, settings: &Settings) -> Result<()> {
         mounts.mount("--bind", &self.folder, &self.root);
         let inside = settings.home.iter().flat_map(|home| HOME_SECRETS.map(|secret| home.join(secret)));
+        let inside = inside.chain(homes::hidden(settings));
         inside.filter(|secret| secret.starts_with(&self.root)).for_each(|secret| mounts.hide(&secret));
         let is_checkout = self.folder != self.root;
-        let pointer = self.root.join(".git");
-        if pointer.is_file() && !is_checkout {
-            mounts.mount("--ro-bind", &pointer, &pointer);
-        }
-        let bind = if self.git == Git::Writable { "--bind" } else { "--ro-bind" };
         let common_at = if is_checkout { Path::new(COMMON_OF_CHECKOUT) } else { &self.common_dir };
-        mounts.mount(bind, &self.common_dir, common_at);
-        let hooks = self.common_dir.join("hooks");
-        // A folder that is not there could be made, with hooks that run the next time its owner commits.
-        fs::create_dir_all(&hooks).with_context(|| format!("could not make `{}`", hooks.display()))?;
-        for name in ["config", "config.worktree", "hooks"] {
-            let kept = self.common_dir.join(name);
-            if kept.exists() {
-                mounts.mount("--ro-bind", &kept, &common_at.join(name));
-            }
-        }
-        let view = self.root.join(".longhaul");
-        if !is_checkout {
-            mounts.mount_if_there("--ro-bind", &view);
+        if is_checkout {
+            mounts.mount("--ro-bind", &self.common_dir, common_at);
+        } else {
+            repository::show(mounts, &self.root, &self.common_dir, self.git)?;
+            mounts.mount_if_there("--ro-bind", &self.root.join(".longhaul"));
         }
         let state = common_at.join("longhaul");
         if self.common_dir.join("longhaul").is_dir() {
@@ -135,6 +134,7 @@ fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
     PROC_EMPTY.iter().for_each(|name| mounts.hide(&Path::new("/proc").join(name)));
     MACHINE_SECRETS.iter().for_each(|path| mounts.hide(Path::new(path)));
     OWN_FOLDERS.iter().for_each(|path| mounts.empty(Path::new(path)));
+    sockets(settings).iter().for_each(|socket| mounts.hide(socket));
     if let Some(home) = settings.home.as_deref().filter(|home| home.parent().is_some()) {
         mounts.empty(home);
         homes::shown(settings).iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
@@ -146,21 +146,34 @@ fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
     }
 }
 
+/// Lists the sockets of the machine's services that are not hidden with a folder: a folder that cannot be written still
+/// lets one connect.
+fn sockets(settings: &Settings) -> Vec<PathBuf> {
+    let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
+    let path = |line: &str| line.find(" /").and_then(|start| Path::new(&line[start + 1..]).canonicalize().ok());
+    let hidden = |path: &PathBuf| {
+        let own = OWN_FOLDERS.iter().map(Path::new).chain(settings.home.as_deref());
+        own.into_iter().any(|folder| path.starts_with(folder))
+    };
+    let found: BTreeSet<PathBuf> = table.lines().filter_map(path).filter(|path| !hidden(path)).collect();
+    found.into_iter().collect()
+}
+
 /// The arguments so far.
 #[derive(Default)]
-struct Mounts(Vec<OsString>);
+pub(super) struct Mounts(Vec<OsString>);
 
 impl Mounts {
     fn flags(&mut self, flags: &[&str]) {
         self.0.extend(flags.iter().map(OsString::from));
     }
 
-    fn mount(&mut self, how: &str, from: &Path, to: &Path) {
+    pub(super) fn mount(&mut self, how: &str, from: &Path, to: &Path) {
         self.0.extend([how.into(), from.into(), to.into()]);
     }
 
     /// Lays what is there over itself; what is not there cannot be held.
-    fn mount_if_there(&mut self, how: &str, path: &Path) {
+    pub(super) fn mount_if_there(&mut self, how: &str, path: &Path) {
         if path.exists() {
             self.mount(how, path, path);
         }

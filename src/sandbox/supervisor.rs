@@ -71,7 +71,11 @@ impl Supervisor {
                     running.send(happening).ok();
                 }
             }
-            Order::End { grace } => self.answer(&Answer::AllEnded(process::end_all(&process::others, grace))),
+            Order::End { grace } => {
+                let survivors = process::end_all(&process::others, grace);
+                process::kill_all_others();
+                self.answer(&Answer::AllEnded(survivors));
+            }
         }
         Ok(())
     }

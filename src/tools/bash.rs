@@ -179,9 +179,20 @@ impl<'a> Shell<'a> {
     }
 
     fn leave_a_folder_that_is_gone(&mut self, notes: &mut Vec<String>) {
-        if !self.dir.is_dir() && self.dir != self.root {
+        if self.dir != self.root && !self.is_there(&self.dir) {
             notes.push(format!("`{}` is gone; back in `{}`", self.dir.display(), self.root.display()));
             self.dir.clone_from(&self.root);
+        }
+    }
+
+    /// Tells whether commands find this folder; in a sandbox, folders such as `/tmp` are others than ours.
+    fn is_there(&self, dir: &Path) -> bool {
+        match self.sandbox.own_program() {
+            None => dir.is_dir(),
+            Some(_) => {
+                let look = Command::new("true", &[], dir, self.environment.clone());
+                self.sandbox.run(&look).exit == Exit::Code(0)
+            }
         }
     }
 

@@ -43,6 +43,7 @@ impl Session {
     fn settings(&self, environment: &BTreeMap<String, String>) -> longhaul::gate::Settings {
         longhaul::gate::Settings {
             sandbox: longhaul::sandbox::Settings::plain(),
+            idle: None,
             timeout: Duration::from_secs(20),
             grace: Duration::from_millis(200),
             keep: 10_000,

@@ -7,6 +7,8 @@ use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::session;
 use serde_json::json;
+use std::time::Duration;
+use std::time::Instant;
 
 /// Plays these commands in one session and returns what the agent was told of each.
 fn told(project: &Project) -> Vec<String> {
@@ -76,4 +78,106 @@ fn the_editor_follows_no_link_out_of_the_project() {
     assert!(!told[1].contains("secret\n"), "{}", told[1]);
     assert!(told[2].contains("cannot") || told[2].contains("git's own"), "{}", told[2]);
     assert_eq!(project.read("a"), "x\n");
+}
+
+/// Lists the processes of the machine whose command line holds a word.
+fn living(word: &str) -> Vec<String> {
+    let all = std::process::Command::new("ps").args(["-eo", "pid,args"]).output().unwrap();
+    String::from_utf8_lossy(&all.stdout).lines().filter(|line| line.contains(word)).map(str::to_owned).collect()
+}
+
+/// Kills a run in the middle of a command that has left processes in every way, and returns those that live on.
+fn killed_in_a_command(project: &Project, word: &str) -> Vec<String> {
+    let mut child = project.start(["run"]);
+    let mark = project.root().join("here");
+    while !mark.exists() {
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    assert!(!living(word).is_empty());
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let start = Instant::now();
+    while !living(word).is_empty() && start.elapsed() < Duration::from_secs(3) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    living(word)
+}
+
+/// With the process that holds it, a sandbox ends, whatever is in it; in plain mode, the twin, all of it lives on.
+#[test]
+fn a_killed_run_leaves_no_process_behind() {
+    let leave = |word: &str| {
+        let stuck = format!(
+            "trap '' TERM HUP; sleep {word} & setsid -f sleep {word}; env -i setsid -f sleep {word}; touch here; sleep {word}"
+        );
+        Project::ready().feature("a", "test -f a").model([session([reply([bash(&stuck)]), reply([hand_over()])])])
+    };
+    let word = format!("300.1{}", std::process::id());
+    assert_eq!(killed_in_a_command(&leave(&word).sandboxed(), &word), Vec::<String>::new());
+    let word = format!("300.2{}", std::process::id());
+    let left = killed_in_a_command(&leave(&word), &word);
+    let numbers: Vec<&str> = left.iter().filter_map(|line| line.split_whitespace().next()).collect();
+    let kill = format!("kill -9 {}", numbers.join(" "));
+    std::process::Command::new("sh").args(["-c", &kill]).status().unwrap();
+    assert!(left.len() >= 4, "{left:?}");
+}
+
+/// Whoever starts longhaul may leave descriptors open; commands get none of them, nor one of ours.
+#[test]
+fn a_command_gets_no_descriptor_but_its_own_three() {
+    for mode in ["off", "bubblewrap"] {
+        let looks = bash("ls /proc/self/fd | tr '\\n' ' '");
+        let project = Project::ready().variable("LONGHAUL_SANDBOX_MODE", mode).feature("a", "test -f a");
+        let project = project.model([session([reply([looks]), reply([hand_over()])])]);
+        let mut leaky = std::process::Command::new("sh");
+        leaky.args([
+            "-c",
+            "exec 7<README 8>../written 9<.; exec \"$0\" run --sessions 1",
+            env!("CARGO_BIN_EXE_longhaul"),
+        ]);
+        let run = leaky.current_dir(project.root()).env_clear().envs(project.environment()).output().unwrap();
+        let told = project.played().results_in(2);
+        assert!(told.starts_with("0 1 2 3 \n"), "{mode}: {told}\n{run:?}");
+    }
+}
+
+/// The sandbox has folders of its own, in which a command stays as in any other.
+#[test]
+fn a_folder_that_is_only_in_the_sandbox_is_kept_until_it_is_gone() {
+    let folder = format!("/tmp/only-inside-{}", std::process::id());
+    let project = Project::ready().sandboxed().feature("a", "test -f a").model([session([
+        reply([bash(&format!("mkdir {folder}; cd {folder}"))]),
+        reply([bash("pwd")]),
+        reply([bash(&format!("rmdir {folder}"))]),
+        reply([bash("pwd"), hand_over()]),
+    ])]);
+    let told = told(&project);
+    assert!(told[0].contains(&format!("working directory: {folder}")), "{}", told[0]);
+    assert!(told[1].starts_with(&folder), "{}", told[1]);
+    assert!(told[2].contains("is gone"), "{}", told[2]);
+    assert!(told[3].starts_with(&*project.root().to_string_lossy()), "{}", told[3]);
+}
+
+/// A whole run, from where the user stands and with what they have.
+#[test]
+fn a_project_reached_by_a_link_and_a_user_without_a_home_are_held_too() {
+    let makes = || session([reply([bash("pwd; touch a; git add a && git commit -qm made")]), reply([hand_over()])]);
+    let project = Project::ready().sandboxed().feature("a", "test -f a").feature("b", "test -f b");
+    let project = project.model([makes(), session([reply([bash("touch b")]), reply([hand_over()])])]);
+    let link = project.root().with_file_name("link");
+    std::os::unix::fs::symlink(project.root(), &link).unwrap();
+
+    let run = project.command(["run", "--sessions", "1"]).current_dir(&link).output().unwrap();
+    assert!(!project.events(1).is_empty(), "{run:?}");
+    assert_eq!(project.status("a"), "proven", "{}", String::from_utf8_lossy(&run.stderr));
+    assert_eq!(project.git(["log", "--format=%s", "-1"]), "made");
+
+    // What is held in the repository changes nothing for who works with it.
+    project.git(["worktree", "add", "-q", "../linked"]);
+    let linked = project.command(["status"]).current_dir(project.root().with_file_name("linked")).output().unwrap();
+    assert!(linked.status.success(), "{linked:?}");
+    project.git(["worktree", "remove", "../linked"]);
+
+    let run = project.command(["run"]).env_remove("HOME").output().unwrap();
+    assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
 }

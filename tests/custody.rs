@@ -1,0 +1,30 @@
+//! The custody of processes: what commands may do to the machine, the network, the key and the supervisor, and that all of
+//! them end. Every protection has a twin here: the same attempt with the protection off, which succeeds.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
+
+#[path = "promises/custody/exhaustion.rs"]
+mod exhaustion;
+#[path = "promises/custody/forging.rs"]
+mod forging;
+#[path = "promises/custody/key.rs"]
+mod key;
+#[path = "promises/custody/matrix.rs"]
+mod matrix;
+#[path = "promises/custody/network.rs"]
+mod network;
+#[path = "promises/custody/output.rs"]
+mod output;
+#[path = "promises/custody/place.rs"]
+mod place;
+#[path = "promises/custody/repositories.rs"]
+mod repositories;
+#[allow(dead_code, unused_imports, reason = "shared with the tests of the command, which use all of it")]
+#[path = "integration/support/mod.rs"]
+mod support;
+#[path = "promises/custody/terminal.rs"]
+mod terminal;
+#[path = "promises/custody/tools.rs"]
+mod tools;
+#[path = "promises/custody/unprivileged.rs"]
+mod unprivileged;
