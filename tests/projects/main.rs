@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 mod cargo;
+mod existing;
 mod fixture;
 mod node;
 #[expect(dead_code, unused_imports, reason = "shared with the integration tests, which use the rest of it")]
