@@ -77,3 +77,11 @@ fn the_editor_follows_no_link_out_of_the_project() {
     assert!(told[2].contains("cannot") || told[2].contains("git's own"), "{}", told[2]);
     assert_eq!(project.read("a"), "x\n");
 }
+
+#[test]
+fn settings_of_git_that_are_turned_off_stay_off_inside() {
+    let project = Project::ready().sandboxed().variable("GIT_CONFIG_GLOBAL", "/dev/null").feature("a", "test -f a");
+    let project = project.model([session([reply([bash("echo > /dev/null && touch a")]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0).prints("done: 1 feature proven");
+}
