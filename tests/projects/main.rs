@@ -7,6 +7,7 @@ mod cargo;
 mod existing;
 mod fixture;
 mod node;
+mod python;
 #[expect(dead_code, unused_imports, reason = "shared with the integration tests, which use the rest of it")]
 #[path = "../integration/support/mod.rs"]
 mod support;

@@ -1,4 +1,4 @@
-//! A Node app whose checks need its server up.
+//! A Node app whose checks need its server up, and one with packages from npm.
 
 use crate::fixture;
 use crate::fixture::Held;
@@ -50,4 +50,33 @@ fn a_node_app_with_a_server_is_proven_in_bubblewrap() {
 #[test]
 fn a_node_app_with_a_server_is_proven_in_plain_mode() {
     goes_through(Held::Plain);
+}
+
+fn is_prepared(held: Held) {
+    if !runs_here("node") || !runs_here("npm") {
+        return;
+    }
+    if !answers("npm", &["view", "is-number@7.0.0", "version"]) {
+        fixture::lacking("no package is installed: npm does not reach its registry");
+        return;
+    }
+    let project = fixture::project("npm", held);
+    fixture::commit(&project);
+    fixture::import("npm", &project).prints("2 red, to be worked on: sum, version");
+
+    let project = fixture::work_through("npm", project, &["sum", "version"]);
+
+    // Prepared once for each state of the lock file, in a checkout: nothing is installed in the working tree.
+    assert!(!project.root().join("node_modules").exists());
+    assert_eq!(fs::read_dir(project.state().join("prepared")).unwrap().count(), 2);
+}
+
+#[test]
+fn a_package_from_npm_is_there_for_the_checks_in_bubblewrap() {
+    is_prepared(Held::Bubblewrap);
+}
+
+#[test]
+fn a_package_from_npm_is_there_for_the_checks_in_plain_mode() {
+    is_prepared(Held::Plain);
 }
