@@ -55,7 +55,7 @@ pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: &Occasion) -> 
     let (subject, kind) = record(&mut checklist, &feature, &verdict, attempt)?;
     let origin = ws.origin(at.session, Some(id));
     ws.save_told(&checklist, &subject, &[Fact::verdict(kind, &verdict)], vec![], &origin)?;
-    if verdict.finding().is_red() {
+    if verdict.is_red() {
         ws.project.keep_base(verdict.commit())?;
     }
     let state = checklist.state(id, &ws.head()?.tree);
@@ -219,7 +219,7 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
         if says_nothing(&verdict) {
             break;
         }
-        if verdict.finding().is_red() || verdict.finding().is_green() {
+        if verdict.is_red() || verdict.finding().is_green() {
             checklist.set_baseline(id, &verdict)?;
             told.push(Fact::verdict("baseline", &verdict));
         } else {
@@ -228,7 +228,7 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
             checklist.block(id, &why)?;
             told.extend([Fact::verdict("verdict", &verdict), Fact::of("block", id, json!({"reason": why}))]);
         }
-        if verdict.finding().is_red() {
+        if verdict.is_red() {
             ws.project.keep_base(verdict.commit())?;
         }
     }
