@@ -177,12 +177,17 @@ fn tell(ws: &Workspace, verdict: &Verdict, seen: Seen) {
         (_, finding) => finding,
     };
     let proves = seen == Seen::ForProof && verdict.proves();
+    // Nor is it where all are looked at for the first time.
+    let tail = match (seen, verdict.finding()) {
+        (Seen::Before, Finding::AlreadyGreen) => String::new(),
+        _ => said(verdict),
+    };
     ws.tell(&Event::CheckEnded {
         feature: verdict.feature().to_owned(),
         finding: shown.to_string(),
         seconds: verdict.trial().duration().as_secs_f64(),
         proves,
-        tail: said(verdict),
+        tail,
     });
 }
 

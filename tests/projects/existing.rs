@@ -51,6 +51,8 @@ fn goes_through(held: Held) {
 
     let init = fixture::import("existing", &project);
 
+    // What goes without saying is not said fourteen times.
+    init.tells("check upper: already green").hides("no earlier tree is recorded");
     init.prints("13 red, to be worked on: reverse, backwards, join, ");
     init.prints(
         "14 green already, not worked on (`longhaul accept --already-green --reason TEXT` takes them): upper, ",
