@@ -36,7 +36,7 @@ impl Checklist {
     /// Keeps what the check found when it was approved.
     pub fn set_baseline(&mut self, id: &str, verdict: &Verdict) -> Result<()> {
         self.expect_own(id, verdict)?;
-        if !verdict.finding().is_red() && !verdict.finding().is_green() {
+        if !verdict.is_red() && !verdict.finding().is_green() {
             bail!("the check of `{id}` did not run, so there is nothing to stand on: {}", verdict.trial().sentence());
         }
         self.change(id, |fields| set(fields, "baseline", verdict.to_baseline()))
@@ -108,7 +108,7 @@ impl Checklist {
             set(fields, "last_verdict", last);
             set(fields, "attempts", json!(attempts));
             note_flip(fields, verdict);
-            if verdict.finding().is_red() && !stands {
+            if verdict.is_red() && !stands {
                 set(fields, "baseline", verdict.to_baseline());
             }
         })

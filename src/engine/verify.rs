@@ -55,7 +55,7 @@ pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: &Occasion) -> 
     let (subject, kind) = record(&mut checklist, &feature, &verdict, attempt)?;
     let origin = ws.origin(at.session, Some(id));
     ws.save_told(&checklist, &subject, &[Fact::verdict(kind, &verdict)], vec![], &origin)?;
-    if verdict.finding().is_red() {
+    if verdict.is_red() {
         ws.project.keep_base(verdict.commit())?;
     }
     let state = checklist.state(id, &ws.head()?.tree);
@@ -177,12 +177,17 @@ fn tell(ws: &Workspace, verdict: &Verdict, seen: Seen) {
         (_, finding) => finding,
     };
     let proves = seen == Seen::ForProof && verdict.proves();
+    // Nor is it where all are looked at for the first time.
+    let tail = match (seen, verdict.finding()) {
+        (Seen::Before, Finding::AlreadyGreen) => String::new(),
+        _ => said(verdict),
+    };
     ws.tell(&Event::CheckEnded {
         feature: verdict.feature().to_owned(),
         finding: shown.to_string(),
         seconds: verdict.trial().duration().as_secs_f64(),
         proves,
-        tail: said(verdict),
+        tail,
     });
 }
 
@@ -219,7 +224,7 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
         if says_nothing(&verdict) {
             break;
         }
-        if verdict.finding().is_red() || verdict.finding().is_green() {
+        if verdict.is_red() || verdict.finding().is_green() {
             checklist.set_baseline(id, &verdict)?;
             told.push(Fact::verdict("baseline", &verdict));
         } else {
@@ -228,7 +233,7 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
             checklist.block(id, &why)?;
             told.extend([Fact::verdict("verdict", &verdict), Fact::of("block", id, json!({"reason": why}))]);
         }
-        if verdict.finding().is_red() {
+        if verdict.is_red() {
             ws.project.keep_base(verdict.commit())?;
         }
     }

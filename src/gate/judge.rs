@@ -94,14 +94,14 @@ impl Gate<'_> {
         let least = if known.flaky || known.was(&head.tree, false) { RUNS_OF_FLAKY } else { 1 };
         let mut trial = self.run(check, check.runs.max(least), &tree)?;
         let flipped = trial.flipped || known.was(&head.tree, !trial.finding.is_green()) && trial.finding.is_result();
-        self.look_at_tree(&mut trial, &tree, &head)?;
+        let untracked = self.look_at_tree(&mut trial, &tree, &head)?;
         let red = known.red.as_ref().filter(|red| red.check == check.digest());
         if trial.finding == Finding::Passed && !self.is_earlier(red, &head) {
             trial.finding = Finding::AlreadyGreen;
             trial.add("no earlier tree is recorded on which this check did not pass");
         }
         let circumstances = self.circumstances(feature, check, Some(&head), Some(&tree));
-        Ok(Verdict::new(trial, Circumstances { red: red.cloned(), flipped, soft, ..circumstances }))
+        Ok(Verdict::new(trial, Circumstances { red: red.cloned(), flipped, soft, untracked, ..circumstances }))
     }
 
     /// Runs the check the same way on what a commit of now would hold. Proves nothing.
@@ -192,12 +192,16 @@ impl Gate<'_> {
     }
 
     /// Compares the tested tree and the project with what they were before the run, and tells what bears on the result.
-    fn look_at_tree(&self, trial: &mut Trial, tree: &Tree, head: &Head) -> Result<()> {
+    /// Returns the untracked files that lay in the tree.
+    fn look_at_tree(&self, trial: &mut Trial, tree: &Tree, head: &Head) -> Result<Vec<String>> {
         let changed = tree.changed();
         let in_tree = (!changed.is_empty()).then(|| format!("the check changed tracked files: {}", listed(&changed)));
-        let moved = match tree.place {
-            Place::Clean => checkout::left_head(self.project, head)?,
-            Place::InPlace | Place::Copy => checkout::moved(self.project, head)?,
+        let (moved, untracked) = match tree.place {
+            Place::Clean => (checkout::left_head(self.project, head)?, Vec::new()),
+            Place::InPlace | Place::Copy => {
+                let changes = self.project.changes()?;
+                (checkout::moved(self.project, head, &changes)?, changes.untracked)
+            }
         };
         for moved in in_tree.into_iter().chain(moved) {
             if trial.finding == Finding::Passed {
@@ -210,7 +214,7 @@ impl Gate<'_> {
             trial.add(&left_out.map(|what| format!("not in the tested commit: {what}")).unwrap_or_default());
         }
         tell_difference(trial, tree);
-        Ok(())
+        Ok(untracked)
     }
 
     /// Tells whether the non-pass was on a tree other than this. A commit that is gone counts: rewritten history is
@@ -223,7 +227,6 @@ impl Gate<'_> {
     }
 
     fn circumstances(&self, feature: &str, check: &Check, head: Option<&Head>, tree: Option<&Tree>) -> Circumstances {
-        let in_tree = tree.is_none_or(|tree| tree.place != Place::Clean);
         let untracked = || self.project.changes().map(|changes| changes.untracked).unwrap_or_default();
         Circumstances {
             feature: feature.to_owned(),
@@ -238,7 +241,8 @@ impl Gate<'_> {
             disclosed: tree.map(|tree| self.disclosed(check, tree)).unwrap_or_default(),
             session: self.session,
             at: self.clock.now().to_string(),
-            untracked: if in_tree { untracked() } else { Vec::new() },
+            // After a run they are known.
+            untracked: if tree.is_none() { untracked() } else { Vec::new() },
             soft: Vec::new(),
             red: None,
             flipped: false,

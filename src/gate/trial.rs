@@ -178,7 +178,7 @@ impl<'a> Run<'a> {
     fn get_ready(&self, check: &Check) -> Result<Option<Trial>> {
         let setup = match (check.setup.as_deref(), self.around.init_script) {
             (Some("init"), None) => {
-                let detail = "the check's setup is `init`, but no init script is known";
+                let detail = "the check's setup is `init`, but no init script is known: name one in memory's `init.md`";
                 return Ok(Some(Trial::refused(Finding::NotReady, detail)));
             }
             (Some("init"), Some(script)) => Some((script, ".")),

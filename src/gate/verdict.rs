@@ -263,6 +263,12 @@ impl Verdict {
         self.trial.finding
     }
 
+    /// Tells whether a later proof can stand on this non-pass. A setup that is not known yet was not even tried: of the
+    /// feature, which may work as it is, that tells nothing.
+    pub fn is_red(&self) -> bool {
+        self.finding().is_red() && !(self.finding() == Finding::NotReady && self.trial.exit.is_none())
+    }
+
     /// Returns the run itself: exit, time, output, reason.
     pub fn trial(&self) -> &Trial {
         &self.trial

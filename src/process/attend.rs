@@ -52,10 +52,11 @@ pub fn attend(command: &Command, streams: Streams, happenings: &Happenings, inte
     children::tell_exit(group, happenings.sender());
 
     let happening = happenings.wait(command.limit);
-    if !matches!(happening, Some(Happening::Exited)) {
-        group::end_groups(&[group], command.grace);
-    } else if command.leftovers == Leftovers::End {
-        group::wait_until_gone(&[group], COURTESY);
+    let must_end = match happening {
+        Some(Happening::Exited) => command.leftovers == Leftovers::End && !group::wait_until_gone(&[group], COURTESY),
+        _ => true,
+    };
+    if must_end {
         group::end_groups(&[group], command.grace);
     }
     // The exit is collected only now: until then the child's number cannot belong to a stranger's group.

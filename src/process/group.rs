@@ -61,11 +61,16 @@ fn signal(group: i32, signal: Signal) {
     }
 }
 
-pub(super) fn wait_until_gone(groups: &[i32], limit: Duration) {
+/// Waits until none of the groups lives, but not longer than `limit`; tells whether it came to that.
+pub(super) fn wait_until_gone(groups: &[i32], limit: Duration) -> bool {
     let start = Instant::now();
-    while groups.iter().any(|group| lives(*group)) && start.elapsed() < limit {
+    while groups.iter().any(|group| lives(*group)) {
+        if start.elapsed() >= limit {
+            return false;
+        }
         std::thread::sleep(POLL.min(limit));
     }
+    true
 }
 
 #[cfg(test)]

@@ -8,6 +8,7 @@ use crate::process;
 use crate::process::Errors;
 use crate::process::Exit;
 use crate::process::Interrupt;
+use crate::process::Leftovers;
 use crate::sandbox;
 use anyhow::Result;
 use anyhow::bail;
@@ -68,6 +69,8 @@ impl Project {
         command.limit = LIMIT;
         command.keep = LISTING;
         command.errors = Errors::Apart;
+        // As a rule nothing is left, and to make sure by reading the list of all processes takes longer than most commands.
+        command.leftovers = Leftovers::Keep;
         command
     }
 

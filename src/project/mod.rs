@@ -105,8 +105,9 @@ impl Project {
         let home = settings.home.iter().flat_map(|home| GIT_SETTINGS.map(|name| home.join(name)));
         let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| self.environment.get(name));
         let config = self.environment.get("XDG_CONFIG_HOME").map(|config| Path::new(config).join("git"));
-        let shown =
-            home.chain(config).chain(named.into_iter().flatten().map(PathBuf::from)).filter(|file| file.exists());
+        let all = home.chain(config).chain(named.into_iter().flatten().map(PathBuf::from));
+        // `/dev/null` stands for no settings, and shown as a file it could not be opened any more.
+        let shown = all.filter(|path| path.is_file() || path.is_dir());
         let room = Room {
             root: self.root.clone(),
             folder: self.root.clone(),

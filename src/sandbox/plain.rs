@@ -11,6 +11,8 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 
 /// Time between TERM and KILL for what still lives at the end.
@@ -22,6 +24,8 @@ pub struct Plain {
     owner: PathBuf,
     interrupt: Interrupt,
     groups: Mutex<Vec<i32>>,
+    /// A command ran since all were ended; to look for what it left takes time.
+    ran: AtomicBool,
     /// Orphans that were ours before: of the user's own hooks.
     before: BTreeSet<i32>,
 }
@@ -29,10 +33,12 @@ pub struct Plain {
 impl Plain {
     /// Opens a sandbox in which nothing runs yet.
     pub(super) fn new(owner: PathBuf, interrupt: Interrupt) -> Self {
-        Self { owner, interrupt, groups: Mutex::default(), before: process::adopted().into_iter().collect() }
+        let before = process::adopted().into_iter().collect();
+        Self { owner, interrupt, groups: Mutex::default(), ran: AtomicBool::new(false), before }
     }
 
     pub(super) fn run(&self, command: &Command) -> Finished {
+        self.ran.store(true, Ordering::Relaxed);
         let finished = process::run(command, &self.interrupt);
         if let Some(group) = finished.group {
             self.groups.lock().unwrap_or_else(PoisonError::into_inner).push(group);
@@ -42,6 +48,9 @@ impl Plain {
 
     /// Ends what is known by its group, by its mark, or by having become ours when its parent ended.
     pub(super) fn end(&self) -> Vec<Survivor> {
+        if !self.ran.swap(false, Ordering::Relaxed) {
+            return Vec::new();
+        }
         let groups = std::mem::take(&mut *self.groups.lock().unwrap_or_else(PoisonError::into_inner));
         let find = || {
             let mut found = process::members(&groups);

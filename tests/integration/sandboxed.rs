@@ -181,3 +181,11 @@ fn a_project_reached_by_a_link_and_a_user_without_a_home_are_held_too() {
     let run = project.command(["run"]).env_remove("HOME").output().unwrap();
     assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
 }
+
+#[test]
+fn settings_of_git_that_are_turned_off_stay_off_inside() {
+    let project = Project::ready().sandboxed().variable("GIT_CONFIG_GLOBAL", "/dev/null").feature("a", "test -f a");
+    let project = project.model([session([reply([bash("echo > /dev/null && touch a")]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0).prints("done: 1 feature proven");
+}

@@ -338,6 +338,29 @@ fn a_person_names_the_init_script_as_the_readme_says() {
 }
 
 #[test]
+fn a_check_whose_init_script_is_not_known_yet_was_not_red() {
+    let project = Project::ready();
+    project.write("init.sh", "true\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "init script"]);
+    let check = json!({ "id": "works", "title": "works", "check": { "run": "test -f README", "setup": "init" } });
+    let added = project.run_with(["feature", "add", "-"], &check.to_string());
+    added.exits(0).shows("no init script is known: name one in memory's `init.md`");
+    assert_eq!(project.status("works"), "blocked");
+
+    project.run(["memory", "delete", "init.md"]).exits(0);
+    project.run(["memory", "create", "init.md", "- script: `init.sh`"]).exits(0);
+    project.write("other", "");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "other work"]);
+    project.run(["feature", "reopen", "works"]).exits(0);
+    project.run(["check", "works"]).exits(0).prints("already green");
+
+    // With the first look taken for a red one, any commit would have made it proven.
+    assert_eq!(project.status("works"), "already green");
+}
+
+#[test]
 fn a_memory_that_is_gone_is_not_made_anew_in_silence() {
     let project = Project::ready().feature("a", "test -f a").model([]);
     project.run(["run"]).exits(5);

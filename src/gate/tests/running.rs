@@ -99,7 +99,9 @@ fn what_does_not_get_ready_is_told_apart_from_a_failure() {
     bench.work();
     assert_eq!(bench.judge(&never).trial().detail(), "what `ready` waits for did not come in time");
     assert_eq!(bench.judge(&broken).trial().detail(), "the check's setup failed");
-    assert_eq!(bench.judge(&unknown).trial().detail(), "the check's setup is `init`, but no init script is known");
+    let untried = bench.judge(&unknown);
+    let expected = "the check's setup is `init`, but no init script is known: name one in memory's `init.md`";
+    assert_eq!((untried.trial().detail(), untried.is_red()), (expected, false));
     assert_eq!(bench.finding(&unknown), Finding::NotReady);
     bench.init_script = Some("true".to_owned());
     assert_eq!(bench.finding(&unknown), Finding::Passed);
