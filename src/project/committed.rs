@@ -28,8 +28,16 @@ impl Project {
         let folder = self.temporary()?;
         let index = folder.path().join("index");
         self.write_fresh_index(&head.tree, &index).context("could not make an index of HEAD")?;
-        let status =
-            ["status", "--porcelain=v2", "-z", "--no-renames", "--untracked-files=no", "--ignore-submodules=none"];
+        // What git would note in this index serves nobody.
+        let status = [
+            "--no-optional-locks",
+            "status",
+            "--porcelain=v2",
+            "-z",
+            "--no-renames",
+            "--untracked-files=no",
+            "--ignore-submodules=none",
+        ];
         let mut read = parse(&self.git_with(&index, &status, None)?).tracked;
         read.retain(|path| !differing.contains(path));
         // A clean filter may store other bytes than lie here; the same bytes are no difference, whatever it would do.
