@@ -7,8 +7,6 @@
 mod exhaustion;
 #[path = "promises/custody/forging.rs"]
 mod forging;
-#[path = "promises/custody/key.rs"]
-mod key;
 #[path = "promises/custody/matrix.rs"]
 mod matrix;
 #[path = "promises/custody/network.rs"]
@@ -19,9 +17,6 @@ mod output;
 mod place;
 #[path = "promises/custody/repositories.rs"]
 mod repositories;
-#[allow(dead_code, unused_imports, reason = "shared with the tests of the command, which use all of it")]
-#[path = "integration/support/mod.rs"]
-mod support;
 #[path = "promises/custody/terminal.rs"]
 mod terminal;
 #[path = "promises/custody/tools.rs"]

@@ -15,7 +15,7 @@ const PROCESSES: u64 = 4096;
 const MEMORY: u64 = 80;
 
 /// How often a group that is not yet empty is tried again.
-const TRIES: u32 = 50;
+const TRIES: u32 = 200;
 
 /// A control group, with one folder in each tree. Dropped, it is removed.
 pub(super) struct Group(Vec<PathBuf>);

@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 mod agent_tools;
+mod canary;
 mod command_line;
 mod demo;
 mod diagnosis;

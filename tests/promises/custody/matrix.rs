@@ -154,6 +154,7 @@ fn a_thousand_commands_end_and_leave_nothing() {
 /// The twin: a process group alone, without namespace, mark or adoption, leaves behind what went out of it.
 #[test]
 fn a_process_group_alone_leaves_survivors() {
+    let _alone = alone();
     let place = Place::plain();
     let token = token();
     let text = format!("( env -i setsid sh -c 'sleep {token} & exit' & )");

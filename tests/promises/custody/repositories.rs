@@ -237,6 +237,7 @@ fn in_plain_mode_every_plant_takes_root() {
 /// The twin of all of these: git outside runs what such a plant says.
 #[test]
 fn a_planted_common_folder_makes_git_outside_run_a_program() {
+    let _alone = alone();
     let place = Place::plain();
     let evil = place.folder().join("evil");
     outside(&place.root, &["cp", "-r", ".git", &evil.to_string_lossy()]);

@@ -1,6 +1,7 @@
 //! What of the user's home commands see: the tools, wherever people install them, and no key.
 
 use crate::place::Place;
+use crate::place::alone;
 use crate::place::ended;
 use crate::place::path;
 use longhaul::process::Exit;
@@ -108,6 +109,7 @@ fn a_project_that_is_the_home_shows_no_keys_either() {
 /// The twin: in plain mode all of it is read.
 #[test]
 fn in_plain_mode_keys_are_read() {
+    let _alone = alone();
     let place = Place::plain();
     lay(&place.home());
     let said = read_all(&place);
