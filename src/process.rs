@@ -32,6 +32,7 @@ pub use output::Output;
 pub use own::keep_descriptors;
 pub use own::keep_to_itself;
 pub use program::find_program;
+pub use program::path_outside;
 pub use running::Heard;
 pub use running::Running;
 pub use survivors::Survivor;
@@ -40,6 +41,7 @@ pub use survivors::end_all;
 pub use survivors::members;
 pub use survivors::others;
 pub use survivors::with_variable;
+pub use survivors::works_in;
 
 use output::Capture;
 use serde::Deserialize;

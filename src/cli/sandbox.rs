@@ -1,6 +1,7 @@
 //! Settles what holds the commands of this run.
 
 use super::Context;
+use super::settings::outside;
 use crate::config::Config;
 use crate::sandbox;
 use crate::sandbox::Choice;
@@ -22,7 +23,6 @@ pub(super) enum Commands {
 /// # Errors
 /// When bubblewrap is asked for and cannot be had: a weaker sandbox than asked for is never taken in silence.
 pub(super) fn settle(config: &Config, context: &Context, commands: Commands) -> Result<Settings> {
-    let variables = &context.environment.variables;
     let mut settings = Settings {
         level: Level::Plain,
         reach: config.sandbox.network,
@@ -36,7 +36,7 @@ pub(super) fn settle(config: &Config, context: &Context, commands: Commands) -> 
     if commands == Commands::None {
         return Ok(settings);
     }
-    let choice = sandbox::choose(config.sandbox.mode, variables)?;
+    let choice = sandbox::choose(config.sandbox.mode, &outside(context))?;
     choice.told().iter().for_each(|told| context.output.warn(told));
     if let Choice::Bubblewrap(tried) = choice {
         settings.level = Level::Bubblewrap;

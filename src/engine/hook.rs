@@ -25,6 +25,7 @@ use crate::process::Command;
 use crate::process::Exit;
 use crate::project::Leftover;
 use crate::project::Marks;
+use crate::project::listed;
 use anyhow::Context;
 use anyhow::Result;
 use serde_json::Value;
@@ -103,6 +104,12 @@ fn tell_left_out(ws: &Workspace, leftover: &Leftover) {
     for (path, reason) in &leftover.left_out {
         ws.warn(format!("`{path}` was left out of the commit: {reason}"));
     }
+    if !leftover.made_by_tools.is_empty() {
+        let made = listed(&leftover.made_by_tools);
+        ws.notice(format!(
+            "what tools make by themselves stays out of the commit, and belongs into `.gitignore`: {made}"
+        ));
+    }
 }
 
 fn step(ws: &Workspace, name: &str) {
@@ -112,12 +119,29 @@ fn step(ws: &Workspace, name: &str) {
 /// Commits what lies uncommitted in the project as `wip(session N)`; `mark` says more, such as `, interrupted`.
 pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) -> Result<Leftover> {
     let subject = format!("wip(session {number}{mark})");
+    set_aside_stale_locks(ws)?;
+    let unmerged = ws.project.unmerged()?;
     let leftover = ws.project.commit_leftover(&subject, before)?;
+    if !unmerged.is_empty() {
+        ws.warn(format!(
+            "a merge was left unfinished; it is committed as it lies, conflicts and all: {}",
+            listed(&unmerged)
+        ));
+    }
     if let Some(id) = &leftover.commit {
         ws.tell(&Event::Committed { place: "project".to_owned(), id: id.clone(), subject });
     }
     tell_left_out(ws, &leftover);
     Ok(leftover)
+}
+
+/// Moves locks out of the way that a git left which is gone, and says so.
+pub fn set_aside_stale_locks(ws: &Workspace) -> Result<()> {
+    let keep_in = ws.outputs();
+    for name in ws.project.set_aside_stale_locks(&keep_in)? {
+        ws.warn(format!("a git that was stopped had left `{name}`; it is kept as `{}`", keep_in.join(&name).display()));
+    }
+    Ok(())
 }
 
 /// Says what became of uncommitted work, for the progress log.

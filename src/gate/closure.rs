@@ -5,6 +5,7 @@
 
 use crate::gate::Check;
 use crate::gate::CheckFiles;
+use crate::gate::beneath;
 use crate::gate::words;
 use crate::project;
 use crate::project::Project;
@@ -257,8 +258,10 @@ fn collect(
         return Ok(());
     }
     let bytes = match found {
-        Some(found) if found.is_file() => Some((mode_of(&found), fs::read(&full).with_context(context)?)),
-        Some(found) if found.is_symlink() => Some((Mode::Link, link_bytes(&full).with_context(context)?)),
+        Some(found) if found.is_file() => {
+            beneath::read(root, path).with_context(context)?.map(|bytes| (mode_of(&found), bytes))
+        }
+        Some(found) if found.is_symlink() => Some((Mode::Link, link_bytes(root, path).with_context(context)?)),
         _ => None,
     };
     let absent_pattern = bytes.is_none() && words::is_pattern(path);
@@ -272,12 +275,13 @@ fn mode_of(file: &fs::Metadata) -> Mode {
     if file.permissions().mode() & 0o100 == 0 { Mode::Plain } else { Mode::Executable }
 }
 
-/// Returns what decides behind a link: where it leads and, if that is a file, what is in it.
-fn link_bytes(link: &Path) -> std::io::Result<Vec<u8>> {
-    let mut bytes = fs::read_link(link)?.as_os_str().as_bytes().to_vec();
-    if fs::metadata(link).is_ok_and(|target| target.is_file()) {
+/// Returns what decides behind a link: where it leads and, if that is a file of the same tree, what is in it. What lies
+/// outside is not for whoever sees a difference.
+fn link_bytes(root: &Path, path: &str) -> std::io::Result<Vec<u8>> {
+    let mut bytes = fs::read_link(root.join(path))?.as_os_str().as_bytes().to_vec();
+    if let Some(target) = beneath::read(root, path)? {
         bytes.push(b'\n');
-        bytes.extend(fs::read(link)?);
+        bytes.extend(target);
     }
     Ok(bytes)
 }

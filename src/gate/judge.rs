@@ -195,7 +195,13 @@ impl Gate<'_> {
     /// Returns the untracked files that lay in the tree.
     fn look_at_tree(&self, trial: &mut Trial, tree: &Tree, head: &Head) -> Result<Vec<String>> {
         let changed = tree.changed();
-        let in_tree = (!changed.is_empty()).then(|| format!("the check changed tracked files: {}", listed(&changed)));
+        let in_tree = (!changed.is_empty()).then(|| {
+            format!(
+                "the check changed tracked files: {}; what it writes belongs into `.gitignore`, and out of git with \
+                 `git rm -r --cached FILE`",
+                listed(&changed)
+            )
+        });
         let (moved, untracked) = match tree.place {
             Place::Clean => (checkout::left_head(self.project, head)?, Vec::new()),
             Place::InPlace | Place::Copy => {
@@ -212,9 +218,22 @@ impl Gate<'_> {
         if trial.finding != Finding::Passed && tree.place == Place::Clean {
             let left_out = checkout::uncommitted(self.project, &self.left_out)?;
             trial.add(&left_out.map(|what| format!("not in the tested commit: {what}")).unwrap_or_default());
+            trial.add(&self.not_in_checkout()?);
         }
         tell_difference(trial, tree);
         Ok(untracked)
+    }
+
+    /// Says of a clean checkout that it lacks what git does not track, should that be the reason; empty when it lacks nothing.
+    fn not_in_checkout(&self) -> Result<String> {
+        let mut untracked = self.project.untracked_and_ignored()?;
+        untracked.retain(|path| !path.starts_with(".longhaul/"));
+        Ok(match untracked.as_slice() {
+            [] => String::new(),
+            paths => {
+                format!("git does not track, so a clean checkout does not hold: {} (`gate.checkout`)", listed(paths))
+            }
+        })
     }
 
     /// Tells whether the non-pass was on a tree other than this. A commit that is gone counts: rewritten history is
@@ -264,7 +283,7 @@ impl Gate<'_> {
             (_, Checkout::Auto) => disclosed.extend(wanted().map(|(_, why)| format!("not in a clean checkout: {why}"))),
             (_, Checkout::Clean | Checkout::InPlace) => {}
         }
-        if Shell::of(&check.run, &self.settings.environment).blind {
+        if Shell::of(&check.run, &self.host_environment()).blind {
             disclosed.push("no shell was found that sees a failure inside a pipeline".to_owned());
         }
         disclosed

@@ -4,6 +4,7 @@ use crate::gate::Check;
 use crate::gate::Finding;
 use crate::gate::Gate;
 use crate::gate::Pinned;
+use crate::gate::Settings;
 use crate::gate::checkout;
 use crate::gate::checkout::Place;
 use crate::gate::checkout::Prepared;
@@ -14,7 +15,9 @@ use crate::gate::difference::difference;
 use crate::gate::trial;
 use crate::gate::verdict::Trial;
 use crate::gate::words;
+use crate::process;
 use crate::project::Entry;
+use crate::project::Project;
 use crate::sandbox::Level;
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -78,6 +81,11 @@ impl Gate<'_> {
         self.settings.sandbox.level == Level::Bubblewrap
     }
 
+    /// Returns the environment of what the gate runs itself, outside of any sandbox.
+    pub(in crate::gate) fn host_environment(&self) -> BTreeMap<String, String> {
+        host_environment(self.settings, self.project)
+    }
+
     fn private(&self) -> Result<Private> {
         let scratch = self.project.scratch().unwrap_or(&self.settings.scratch);
         Private::open(scratch, self.project.root())
@@ -97,13 +105,14 @@ impl Gate<'_> {
             if let Some(failed) = trial::prepare(prepare, &self.surroundings(&private.tree(), Some(&private)))? {
                 return Ok(Err(self.saved(failed)?));
             }
-            prepared.keep(self.project, &private.place(), &self.settings.environment)?;
+            prepared.keep(self.project, &private.place(), &self.host_environment())?;
             private.empty()?;
         }
-        let odd = checkout::check_out(self.project, tree, &private)?;
+        // What was prepared comes first: it must not lie over a file of the commit.
         if let Some(prepared) = prepared {
-            prepared.lay(&private.tree(), &self.settings.environment)?;
+            prepared.lay(&private.tree(), &self.host_environment())?;
         }
+        let odd = checkout::check_out(self.project, tree, &private)?;
         let mut staged = Tree::private(private, Place::Clean);
         staged.disclosed = odd;
         Ok(Ok(staged))
@@ -113,7 +122,7 @@ impl Gate<'_> {
     fn copied(&self, tree: &str) -> Result<Tree> {
         let private = self.private()?;
         let ours = [".git", ".longhaul"];
-        checkout::copy(self.project.root(), &private.tree(), &ours, &self.settings.environment)?;
+        checkout::copy(self.project.root(), &private.tree(), &ours, &self.host_environment())?;
         checkout::lend_git(self.project, tree, &private)?;
         Ok(Tree::private(private, Place::Copy))
     }
@@ -165,4 +174,13 @@ fn part_difference(
         check.pins.iter().filter(|(path, _)| part(path)).map(|(path, pin)| (path.clone(), pin.clone())).collect();
     let now: Vec<Pinned> = now.into_iter().filter(|file| part(&file.path)).collect();
     difference(&pins, &now, pinned)
+}
+
+/// Returns the environment of checks without the project's own folders of programs.
+pub(in crate::gate) fn host_environment(settings: &Settings, project: &Project) -> BTreeMap<String, String> {
+    let mut environment = settings.environment.clone();
+    if let Some(path) = environment.get_mut("PATH") {
+        *path = process::path_outside(path, project.root());
+    }
+    environment
 }

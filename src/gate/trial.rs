@@ -6,6 +6,7 @@ use crate::gate::Finding;
 use crate::gate::Settings;
 use crate::gate::executed;
 use crate::gate::shell::Shell;
+use crate::gate::stage::host_environment;
 use crate::gate::verdict::Trial;
 use crate::process::Command;
 use crate::process::Exit;
@@ -100,7 +101,10 @@ pub(in crate::gate) fn prepare(text: &str, around: &Surroundings) -> Result<Opti
     let duration = finished.duration;
     let failed = finished.exit != Exit::Code(0);
     Ok(failed.then(|| {
-        let mut trial = Trial { duration, ..not_ready(finished, "`gate.prepare` failed in a clean checkout") };
+        let mut trial = Trial {
+            duration,
+            ..not_ready(finished, &format!("`gate.prepare` failed in a clean checkout: `{}`", first_line(text)))
+        };
         run.tell_wanted_network(&mut trial, "`sandbox.network` must not be `off` for it");
         trial
     }))
@@ -185,9 +189,10 @@ impl<'a> Run<'a> {
             (setup, _) => setup.map(|setup| (setup, check.cwd.as_str())),
         };
         if let Some((setup, folder)) = setup {
+            let name = check.setup.as_deref().map_or("", first_line);
             let (finished, _) = self.shell(setup, folder, None, self.limit, Leftovers::Keep)?;
             if finished.exit != Exit::Code(0) {
-                return Ok(Some(not_ready(finished, "the check's setup failed")));
+                return Ok(Some(not_ready(finished, &format!("the check's setup `{name}` failed"))));
             }
         }
         check.ready.as_deref().map_or(Ok(None), |ready| self.wait_until(ready, &check.cwd))
@@ -201,7 +206,12 @@ impl<'a> Run<'a> {
             match finished.exit {
                 Exit::Code(0) => return Ok(None),
                 Exit::Code(_) | Exit::TimedOut if start.elapsed() < self.limit => std::thread::sleep(READY_PAUSE),
-                _ => return Ok(Some(not_ready(finished, "what `ready` waits for did not come in time"))),
+                _ => {
+                    return Ok(Some(not_ready(
+                        finished,
+                        &format!("what `ready` waits for did not come in time: `{}`", first_line(ready)),
+                    )));
+                }
             }
         }
     }
@@ -241,11 +251,13 @@ impl<'a> Run<'a> {
             env.insert(name.to_owned(), folder.to_string_lossy().into_owned());
         }
         env.insert("TZ".to_owned(), "UTC".to_owned());
+        // Compiled files that somebody committed would differ after every run.
+        env.insert("PYTHONDONTWRITEBYTECODE".to_owned(), "1".to_owned());
         sandbox::mark(&mut env, self.around.project.common_dir());
         if self.phase == Phase::Install {
             env.insert("LONGHAUL_PHASE".to_owned(), "install".to_owned());
         }
-        let shell = Shell::of(text, &env);
+        let shell = Shell::of(text, &host_environment(self.around.settings, self.around.project));
         let command = Command {
             args: shell.args.iter().map(Into::into).collect(),
             limit,
@@ -295,10 +307,17 @@ fn judged(finished: Finished, expect: Option<&str>) -> Trial {
     ended(finished, finding, detail)
 }
 
+/// Shortens a text for `sh` to what names it.
+fn first_line(text: &str) -> &str {
+    let line = text.trim().lines().next().unwrap_or_default();
+    line.char_indices().nth(120).map_or(line, |(end, _)| &line[..end])
+}
+
 fn not_ready(finished: Finished, detail: &str) -> Trial {
+    let detail = format!("{detail}: {}", finished.exit);
     match finished.exit {
         Exit::Interrupted => ended(finished, Finding::Interrupted, String::new()),
-        _ => ended(finished, Finding::NotReady, detail.to_owned()),
+        _ => ended(finished, Finding::NotReady, detail),
     }
 }
 

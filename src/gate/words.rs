@@ -109,7 +109,8 @@ pub(in crate::gate) fn sole_script(text: &str, root: &str) -> Option<String> {
     let words = split(text);
     let mut words = words.iter().map(String::as_str);
     let first = words.next()?;
-    let script = if INTERPRETERS.contains(&first) {
+    let program = first.rsplit('/').next().unwrap_or(first);
+    let script = if INTERPRETERS.contains(&program) {
         let mut rest = words.skip_while(|word| word.starts_with('-') && !CODE.contains(word));
         rest.next().filter(|word| !word.starts_with('-'))?
     } else {
@@ -169,6 +170,8 @@ mod tests {
         assert_eq!(script("sh -e ./verify.sh --all"), Some("verify.sh".to_owned()));
         assert_eq!(script("tools/verify"), Some("tools/verify".to_owned()));
         assert_eq!(script("python3 /p/verify.py"), Some("verify.py".to_owned()));
+        assert_eq!(script(".venv/bin/python verify.py"), Some("verify.py".to_owned()));
+        assert_eq!(script(".venv/bin/python -m unittest verify"), None);
         for text in
             ["sh tests/a.sh", "make verify", "test \"$(sh greet.sh)\" = hello", "sh a.sh | grep x", "sh -c 'a'", ""]
         {

@@ -12,6 +12,7 @@ use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::fmt::Formatter;
 use std::fs;
+use std::path::Path;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -62,6 +63,19 @@ pub fn with_variable(name: &str, value: &str) -> Vec<i32> {
 /// Lists the members of the groups.
 pub fn members(groups: &[i32]) -> Vec<i32> {
     table::running().filter(|process| groups.contains(&process.group)).map(|process| process.id).collect()
+}
+
+/// Tells whether a program of this name works in one of the folders; where there is no `/proc`, nobody can tell.
+pub fn works_in(program: &str, folders: &[&Path]) -> bool {
+    let inside = |process: &Process| {
+        let at = fs::read_link(process.folder().join("cwd")).unwrap_or_default();
+        folders.iter().any(|folder| at.starts_with(folder))
+    };
+    let mut any = false;
+    let mut running = table::running().inspect(|_| any = true);
+    let works = running.any(|process| process.name == program && inside(&process));
+    drop(running);
+    works || !any
 }
 
 /// Lists all processes but this one.

@@ -2,7 +2,10 @@
 
 use super::Marks;
 use super::Project;
+use super::blob_id;
 use super::command::Elsewhere;
+use crate::failure::Failure;
+use crate::failure::Kind;
 use crate::sandbox;
 use anyhow::Context;
 use anyhow::Result;
@@ -12,7 +15,9 @@ use git2::TreeWalkMode;
 use git2::TreeWalkResult;
 use std::ffi::OsStr;
 use std::fs;
+use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -67,8 +72,8 @@ impl Project {
         Ok(entries)
     }
 
-    /// Writes a tree into the folder `place.folder`, through the project's filters. Its submodules come too where their
-    /// commits are there; returned are those that could not.
+    /// Writes a tree into the folder `place.folder`, through the project's filters. Its submodules come too, as they are
+    /// stored, where their commits are there; returned are those that could not.
     pub fn check_out(&self, tree: &str, place: &Elsewhere) -> Result<Vec<String>> {
         fs::create_dir_all(&place.folder)
             .with_context(|| format!("could not make the folder `{}`", place.folder.display()))?;
@@ -100,14 +105,33 @@ impl Project {
         if !here.join(".git").exists() {
             return Err(vec![name]);
         }
-        let mut inner = Self::discover(&here, self.environment.clone()).map_err(absent)?;
-        inner.held.clone_from(&self.held);
+        let inner = Self::discover(&here, self.environment.clone()).map_err(absent)?;
         let tree = inner.tree_of(&entry.id).map_err(absent)?;
-        let index = self.temporary().map_err(absent)?;
-        let inside = Elsewhere { folder: place.folder.join(&entry.path), index: index.path().join("index") };
-        let missing = inner.check_out(&tree, &inside).map_err(absent)?;
-        let below = |path: String| format!("{name}/{path}");
-        if missing.is_empty() { Ok(()) } else { Err(missing.into_iter().map(below).collect()) }
+        // Its settings are an agent's to write: none of its filters is run.
+        inner.write_plainly(&tree, &place.folder.join(&entry.path)).map_err(absent)
+    }
+
+    /// Writes a tree as it is stored, without any filter, and without submodules.
+    fn write_plainly(&self, tree: &str, folder: &Path) -> Result<()> {
+        fs::create_dir_all(folder)?;
+        for entry in self.entries(tree)? {
+            let path = folder.join(&entry.path);
+            if entry.kind == EntryKind::Submodule {
+                continue;
+            }
+            if let Some(parent) = path.parent() {
+                fs::create_dir_all(parent)?;
+            }
+            let blob = self.repository.find_blob(Oid::from_str(&entry.id)?)?;
+            if entry.kind == EntryKind::Link {
+                std::os::unix::fs::symlink(OsStr::from_bytes(blob.content()), &path)?;
+                continue;
+            }
+            let mode = if entry.kind == EntryKind::Executable { 0o755 } else { 0o644 };
+            let file = fs::OpenOptions::new().write(true).create_new(true).mode(mode).open(&path);
+            file?.write_all(blob.content())?;
+        }
+        Ok(())
     }
 
     /// Returns the tree that the commit of what lies here now would have, without committing it; `before` as for
@@ -157,6 +181,18 @@ impl Project {
             fs::write(path, [bytes, b"\n"].concat()).with_context(context)?;
         }
         Ok(())
+    }
+}
+
+impl Project {
+    /// Refuses an object whose bytes are not those it is named after; git itself does not look.
+    pub fn require_sound(&self, id: &str, path: &str) -> Result<()> {
+        let blob = self.repository.find_blob(Oid::from_str(id)?);
+        if blob.is_ok_and(|blob| blob_id(blob.content()) == id) {
+            return Ok(());
+        }
+        let text = format!("git's object `{id}` of `{path}` is not what it is named after");
+        Err(Failure::new(Kind::Integrity, text).hint("`git fsck` says more; fetch it anew").into())
     }
 }
 

@@ -77,7 +77,12 @@ impl Project {
     fn finish(&self, args: &[&str], command: &process::Command) -> Result<Vec<u8>> {
         // A person's interrupt ends the session, not the commit that saves its work.
         let finished = match &self.held {
-            Some(held) => held.sandbox.run(command),
+            Some(held) => {
+                let finished = held.sandbox.run(command);
+                // A filter of a repository inside may have left something that would write into the next checkout.
+                held.sandbox.end();
+                finished
+            }
             None => process::run(command, &Interrupt::new()),
         };
         let name = args.iter().copied().find(|arg| !arg.starts_with('-') && !arg.contains('=')).unwrap_or_default();

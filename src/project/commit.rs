@@ -7,10 +7,17 @@ use super::Project;
 use anyhow::Context;
 use anyhow::Result;
 use std::io::ErrorKind;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Files above this size stay out of longhaul's commits.
 const LARGE: u64 = 10 << 20;
+
+const UNREADABLE: &str = "it cannot be read";
+
+/// Names of files and folders, at any depth, that tools make by themselves and nobody commits.
+const MADE_BY_TOOLS: [&str; 8] =
+    ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", "node_modules", ".venv", ".DS_Store"];
 
 /// What a leftover commit took and what it left where it lies.
 #[derive(Clone, Debug, Default)]
@@ -19,6 +26,8 @@ pub struct Leftover {
     pub commit: Option<String>,
     /// Untracked files left out, each with the reason.
     pub left_out: Vec<(String, &'static str)>,
+    /// Untracked files that tools make by themselves; no feature rests on their being committed.
+    pub made_by_tools: Vec<String>,
 }
 
 /// Runs `git` with a list on its standard input, on some index.
@@ -33,7 +42,8 @@ impl Project {
         if take.is_empty() {
             return Ok(leftover);
         }
-        self.add_all(take, &|args, list| self.git_changing(args, Some(list)).map(drop))?;
+        let refused = self.add_all(take, &|args, list| self.git_changing(args, Some(list)).map(drop))?;
+        leftover.left_out.extend(refused.into_iter().map(|path| (path, "git refuses to add it")));
         // Taking files out of the index and back in leaves nothing; an open merge is ended by a commit all the same.
         let staged = self.git(&["diff", "--cached", "--name-only", "-z"], None)?;
         if staged.is_empty() && !self.repository.path().join("MERGE_HEAD").exists() {
@@ -44,18 +54,24 @@ impl Project {
         Ok(leftover)
     }
 
-    /// Puts paths into an index as they lie here; `git` runs a command on that index.
-    pub(super) fn add_all(&self, paths: Vec<String>, git: OnIndex) -> Result<()> {
+    /// Puts paths into an index as they lie here, and returns those that git refuses; `git` runs a command on that index.
+    pub(super) fn add_all(&self, paths: Vec<String>, git: OnIndex) -> Result<Vec<String>> {
         // git refuses to add what such a path holds; to the commit, the file that was there is gone.
         let (gone, take): (Vec<String>, Vec<String>) = paths.into_iter().partition(|path| self.cannot_be_added(path));
         let list = |paths: &[String]| paths.iter().flat_map(|path| path.bytes().chain([0])).collect();
         if !gone.is_empty() {
             git(&["update-index", "--force-remove", "-z", "--stdin"], list(&gone))?;
         }
-        if !take.is_empty() {
-            git(&["add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"], list(&take))?;
+        let add = ["add", "-A", "--pathspec-from-file=-", "--pathspec-file-nul"];
+        if take.is_empty() {
+            return Ok(Vec::new());
         }
-        Ok(())
+        let Err(error) = git(&add, list(&take)) else { return Ok(Vec::new()) };
+        // One path that git refuses, such as a name it takes for its own, must not keep out the rest.
+        let all = take.len();
+        let alone = |path: &String| git(&add, list(std::slice::from_ref(path))).is_err();
+        let refused: Vec<String> = take.into_iter().filter(alone).collect();
+        if refused.len() == all && all > 1 { Err(error) } else { Ok(refused) }
     }
 
     /// Tells whether [`Project::commit_leftover`] would find anything to take.
@@ -74,7 +90,12 @@ impl Project {
     pub(super) fn select(&self, before: &Marks) -> Result<(Vec<String>, Leftover)> {
         let Changes { tracked: mut take, untracked, submodules } = self.changes()?;
         let mut leftover = Leftover::default();
-        for path in untracked.into_iter().filter(|path| !self.is_untouched(path, before)) {
+        let (unreadable, readable) = take.into_iter().partition(|path| self.is_unreadable(path));
+        take = readable;
+        leftover.left_out.extend(Vec::into_iter(unreadable).map(|path| (path, UNREADABLE)));
+        let made: (Vec<String>, Vec<String>) = untracked.into_iter().partition(|path| is_made_by_tools(path));
+        leftover.made_by_tools = made.0;
+        for path in made.1.into_iter().filter(|path| !self.is_untouched(path, before)) {
             match self.reason_to_leave_out(&path) {
                 Some(reason) => leftover.left_out.push((path, reason)),
                 None => take.push(path),
@@ -108,8 +129,9 @@ impl Project {
             highest = highest.max(name.rsplit('/').next().and_then(|number| number.parse().ok()).unwrap_or(0));
         }
         let name = format!("refs/longhaul/base/{}", highest + 1);
-        self.repository
-            .reference(&name, id, false, "longhaul: baseline")
+        // By git, where it is held: a link in place of the folder of refs would lead our own hand elsewhere.
+        let reason = "longhaul: baseline";
+        self.git_changing(&["update-ref", "--no-deref", "-m", reason, &name, commit, ""], None)
             .with_context(|| format!("could not write `{name}`"))?;
         Ok(())
     }
@@ -139,6 +161,12 @@ impl Project {
             }
     }
 
+    /// Tells whether a regular file cannot be read by its owner, so that git cannot add it.
+    fn is_unreadable(&self, path: &str) -> bool {
+        let found = self.root.join(path).symlink_metadata();
+        found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o400 == 0)
+    }
+
     fn reason_to_leave_out(&self, path: &str) -> Option<&'static str> {
         if path.ends_with('/') {
             return Some("it is a git repository of its own");
@@ -146,9 +174,17 @@ impl Project {
         if looks_secret(path) {
             return Some("its name looks like a secret");
         }
+        if self.is_unreadable(path) {
+            return Some(UNREADABLE);
+        }
         let size = self.root.join(path).symlink_metadata().map(|metadata| metadata.len()).unwrap_or(0);
         (size > LARGE).then_some("larger than 10 MB")
     }
+}
+
+/// Tells whether a tool makes this anew whenever it is missing; in a commit it would differ after every run.
+fn is_made_by_tools(path: &str) -> bool {
+    path.split('/').any(|part| MADE_BY_TOOLS.contains(&part))
 }
 
 /// Tells whether a file of this name usually holds a key or a password.

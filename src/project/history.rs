@@ -3,9 +3,11 @@
 use super::Project;
 use anyhow::Context;
 use anyhow::Result;
+use anyhow::bail;
 use git2::Oid;
 use std::fs;
 use std::io::Write;
+use std::path::Path;
 
 impl Project {
     /// Lists the paths that differ between two commits, in git's order.
@@ -83,8 +85,14 @@ impl Project {
     pub fn exclude(&self, pattern: &str) -> Result<bool> {
         let path = self.common_dir.join("info/exclude");
         let context = || format!("could not add `{pattern}` to `{}`", path.display());
-        let text = match fs::read_to_string(&path) {
-            Ok(text) => text,
+        // Commands write in there, too, and may have put a link or a pipe in its place.
+        let folder = self.common_dir.join("info");
+        let plain = |path: &Path, is: fn(&fs::Metadata) -> bool| path.symlink_metadata().is_ok_and(|found| is(&found));
+        let text = match fs::symlink_metadata(&path) {
+            Ok(_) if plain(&path, fs::Metadata::is_file) && plain(&folder, fs::Metadata::is_dir) => {
+                fs::read_to_string(&path).with_context(context)?
+            }
+            Ok(_) => bail!("`{}` is no plain file: remove it, git makes do without", path.display()),
             Err(error) if error.kind() == std::io::ErrorKind::NotFound => String::new(),
             Err(error) => return Err(error).with_context(context),
         };

@@ -11,9 +11,11 @@ mod committed;
 mod history;
 mod identity;
 mod lock_files;
+mod locks;
 mod nested;
 
 use crate::failure::Failure;
+use crate::process;
 use crate::process::Interrupt;
 use crate::sandbox;
 use crate::sandbox::Git;
@@ -43,7 +45,7 @@ pub use lock_files::is_lock_file;
 pub use lock_files::lock_files;
 
 /// The user's settings of git, below the home.
-const GIT_SETTINGS: [&str; 2] = [".gitconfig", ".config/git"];
+const GIT_SETTINGS: [&str; 4] = [".gitconfig", ".config/git/config", ".config/git/attributes", ".config/git/ignore"];
 
 /// How the variables begin that a held `git` is given.
 const GIT_VARIABLES: [&str; 6] = ["GIT_", "HOME", "LANG", "LC_", "PATH", "XDG_CONFIG_HOME"];
@@ -96,6 +98,10 @@ impl Project {
                 .hint("run longhaul in a clone that has a working tree")
         })?;
         let common_dir = repository.commondir().components().collect();
+        let mut environment = environment;
+        if let Some(path) = environment.get_mut("PATH") {
+            *path = process::path_outside(path, &root);
+        }
         Ok(Self { root, common_dir, environment, repository, held: None })
     }
 

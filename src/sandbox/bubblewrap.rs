@@ -144,7 +144,7 @@ impl Inside {
         command.args.extend(settings.supervisor.iter().skip(1).cloned());
         let (socket, theirs) = UnixStream::pair().context("could not make a socket for the sandbox")?;
         let (said, errors) = std::io::pipe().context("could not make a pipe for the sandbox")?;
-        let output = filter().context("could not make a pipe for the sandbox")?;
+        let output = filter(room.network).context("could not make a pipe for the sandbox")?;
         let input = Some(File::from(OwnedFd::from(theirs)));
         let bwrap = Lasting::start(&command, Streams { input, output, errors }).map_err(|error| not_started(&error))?;
         let (sender, answers) = std::sync::mpsc::channel();
@@ -228,10 +228,10 @@ impl Drop for Inside {
     }
 }
 
-/// Lays out the filter of system calls where bubblewrap reads it; it reads none with the network on.
-fn filter() -> std::io::Result<PipeWriter> {
+/// Lays out the filter of system calls where bubblewrap reads it.
+fn filter(network: Network) -> std::io::Result<PipeWriter> {
     let (reader, mut writer) = std::io::pipe()?;
-    writer.write_all(&families::filter().unwrap_or_default())?;
+    writer.write_all(&families::filter(network).unwrap_or_default())?;
     Ok(PipeWriter::from(OwnedFd::from(reader)))
 }
 

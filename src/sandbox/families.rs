@@ -1,7 +1,10 @@
-//! Which kinds of sockets commands can make without the network, as a filter for the kernel.
+//! Which calls of the kernel commands do not have, as a filter: those that lead past the namespaces.
 //!
-//! A network namespace holds what is of the network. Other kinds know no namespaces: with one of them (vsock) a virtual
-//! machine talks to its host.
+//! A network namespace holds what is of the network. Other kinds of sockets know no namespaces: with one of them (vsock) a
+//! virtual machine talks to its host. Nor do the kernel's keyrings, which hold the user's keys and carry from one sandbox
+//! to the next.
+
+use super::Network;
 
 /// Kinds that end at the namespace: unix, IPv4, IPv6, netlink, packet.
 const HELD: [u32; 5] = [1, 2, 10, 16, 17];
@@ -29,17 +32,24 @@ const IF_EQUAL: u16 = 0x15;
 const IF_AT_LEAST: u16 = 0x35;
 const RETURN: u16 = 0x06;
 
-/// An ABI by its number, with its number of the call that makes a socket.
+/// An ABI by its number, with its numbers of the call that makes a socket and of those for keyrings.
 struct Abi {
     number: u32,
     socket: u32,
+    keys: [u32; 3],
 }
 
 /// The processor's own ABI, and the one of its 32-bit programs.
 const ABIS: Option<[Abi; 2]> = if cfg!(target_arch = "x86_64") {
-    Some([Abi { number: 0xc000_003e, socket: 41 }, Abi { number: 0x4000_0003, socket: 359 }])
+    Some([
+        Abi { number: 0xc000_003e, socket: 41, keys: [248, 249, 250] },
+        Abi { number: 0x4000_0003, socket: 359, keys: [286, 287, 288] },
+    ])
 } else if cfg!(target_arch = "aarch64") {
-    Some([Abi { number: 0xc000_00b7, socket: 198 }, Abi { number: 0x4000_0028, socket: 281 }])
+    Some([
+        Abi { number: 0xc000_00b7, socket: 198, keys: [217, 218, 219] },
+        Abi { number: 0x4000_0028, socket: 281, keys: [309, 310, 311] },
+    ])
 } else {
     None
 };
@@ -47,10 +57,10 @@ const ABIS: Option<[Abi; 2]> = if cfg!(target_arch = "x86_64") {
 type Instruction = (u16, u8, u8, u32);
 
 /// Returns the filter as bubblewrap takes it; none for a processor whose calls we do not know.
-pub(super) fn filter() -> Option<Vec<u8>> {
+pub(super) fn filter(network: Network) -> Option<Vec<u8>> {
     let mut program = vec![(LOAD, 0, 0, ARCHITECTURE)];
     for abi in ABIS? {
-        let block = calls(&abi);
+        let block = calls(&abi, network);
         program.push((IF_EQUAL, 0, u8::try_from(block.len()).ok()?, abi.number));
         program.extend(block);
     }
@@ -63,10 +73,15 @@ pub(super) fn filter() -> Option<Vec<u8>> {
 }
 
 /// Looks at the call, and at the kind of socket where it makes one.
-fn calls(abi: &Abi) -> Vec<Instruction> {
+fn calls(abi: &Abi, network: Network) -> Vec<Instruction> {
     let mut block = vec![(LOAD, 0, 0, NUMBER)];
-    for (test, call) in [(IF_AT_LEAST, OTHER_ABI), (IF_EQUAL, IO_URING_SETUP)] {
+    let keys = abi.keys.map(|call| (IF_EQUAL, call));
+    for (test, call) in [(IF_AT_LEAST, OTHER_ABI), (IF_EQUAL, IO_URING_SETUP)].into_iter().chain(keys) {
         block.extend([(test, 0, 1, call), (RETURN, 0, 0, NO_SUCH_CALL)]);
+    }
+    if network == Network::On {
+        block.push((RETURN, 0, 0, ALLOW));
+        return block;
     }
     // Its arguments lie where a filter cannot look.
     if abi.number == 0x4000_0003 {
@@ -83,8 +98,8 @@ mod tests {
     use super::*;
 
     /// Runs the filter as the kernel would.
-    fn answer(abi: u32, call: u32, argument: u32) -> u32 {
-        let filter = filter().unwrap();
+    fn answer_with(network: Network, abi: u32, call: u32, argument: u32) -> u32 {
+        let filter = filter(network).unwrap();
         let mut at = 0;
         let mut loaded = 0;
         loop {
@@ -108,10 +123,25 @@ mod tests {
         }
     }
 
+    fn answer(abi: u32, call: u32, argument: u32) -> u32 {
+        answer_with(Network::Off, abi, call, argument)
+    }
+
+    #[test]
+    fn keyrings_are_not_there_with_the_network_either() {
+        for Abi { number, socket, keys } in ABIS.into_iter().flatten() {
+            for call in keys {
+                assert_eq!(answer(number, call, 0), NO_SUCH_CALL);
+                assert_eq!(answer_with(Network::On, number, call, 0), NO_SUCH_CALL);
+            }
+            assert_eq!(answer_with(Network::On, number, socket, 40), ALLOW);
+        }
+    }
+
     #[test]
     fn only_sockets_that_a_namespace_holds_are_made_by_either_abi() {
         let Some(abis) = ABIS else { return };
-        for Abi { number, socket } in abis {
+        for Abi { number, socket, .. } in abis {
             for family in 0..=50 {
                 let expected = if HELD.contains(&family) { ALLOW } else { NO_SUCH_FAMILY };
                 assert_eq!(answer(number, socket, family), expected, "{number:x} {family}");

@@ -43,6 +43,13 @@ fn hold(mounts: &mut Mounts, folder: &Path, depth: u32) -> Result<()> {
     // Its own folder is what git takes anyway; other programs that read it know the path by its `./`.
     make(&folder.join("commondir"), "./\n")?;
     make_settings_of_worktree(folder, folder)?;
+    // What would change the bytes of a checkout and is in no commit.
+    let info = folder.join("info");
+    if info.is_dir() && !info.is_symlink() {
+        make(&info.join("attributes"), "")?;
+        mounts.mount("--bind", &info, &info);
+        mounts.mount_if_there("--ro-bind", &info.join("attributes"));
+    }
     for kept in ["config", "config.worktree", "commondir", "hooks"] {
         mounts.mount_if_there("--ro-bind", &folder.join(kept));
     }

@@ -22,6 +22,9 @@ pub const COMMON_OF_CHECKOUT: &str = "/run/longhaul/git";
 /// The descriptor from which bubblewrap reads its filter. It closes it then: nobody misses an output that nobody reads.
 const FILTER: &str = "1";
 
+/// What of a git folder a checkout sees: what commits are made of, and nothing that somebody may have laid beside it.
+const GIT_OF_CHECKOUT: [&str; 6] = ["config", "objects", "packed-refs", "refs", "shallow", "HEAD"];
+
 /// What of `/proc` would let the superuser reach the machine, read-only or empty inside.
 const PROC_READ_ONLY: [&str; 6] = ["asound", "bus", "fs", "irq", "sys", "sysrq-trigger"];
 const PROC_EMPTY: [&str; 6] = ["kcore", "keys", "latency_stats", "sched_debug", "timer_list", "timer_stats"];
@@ -30,7 +33,15 @@ const PROC_EMPTY: [&str; 6] = ["kcore", "keys", "latency_stats", "sched_debug", 
 const OWN_FOLDERS: [&str; 5] = ["/tmp", "/var/tmp", "/run", "/home", "/root"];
 
 /// Files with secrets of the machine that the superuser could read without any capability.
-const MACHINE_SECRETS: [&str; 4] = ["/etc/shadow", "/etc/gshadow", "/etc/shadow-", "/etc/gshadow-"];
+const MACHINE_SECRETS: [&str; 7] = [
+    "/etc/shadow",
+    "/etc/gshadow",
+    "/etc/shadow-",
+    "/etc/gshadow-",
+    "/etc/krb5.keytab",
+    "/etc/ssl/private",
+    "/etc/letsencrypt",
+];
 
 /// Keys and the like, below the home, for a project that holds its user's home.
 const HOME_SECRETS: [&str; 14] = [
@@ -84,9 +95,9 @@ impl Room {
         mounts.flags(&["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
         if self.network == Network::Off {
             mounts.flags(&["--unshare-net"]);
-            if families::filter().is_some() {
-                mounts.flags(&["--seccomp", FILTER]);
-            }
+        }
+        if families::filter(self.network).is_some() {
+            mounts.flags(&["--seccomp", FILTER]);
         }
         mounts.flags(&["--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"]);
         machine(&mut mounts, settings, self.network);
@@ -109,17 +120,22 @@ impl Room {
         let is_checkout = self.folder != self.root;
         let common_at = if is_checkout { Path::new(COMMON_OF_CHECKOUT) } else { &self.common_dir };
         if is_checkout {
-            mounts.mount("--ro-bind", &self.common_dir, common_at);
+            for name in GIT_OF_CHECKOUT {
+                let from = self.common_dir.join(name);
+                if from.exists() && !from.is_symlink() {
+                    mounts.mount("--ro-bind", &from, &common_at.join(name));
+                }
+            }
         } else {
             repository::show(mounts, &self.root, &self.common_dir, self.git)?;
             mounts.mount_if_there("--ro-bind", &self.root.join(".longhaul"));
         }
         let state = common_at.join("longhaul");
-        if self.common_dir.join("longhaul").is_dir() {
+        if self.common_dir.join("longhaul").is_dir() && !is_checkout {
             mounts.0.extend(["--tmpfs".into(), state.clone().into_os_string()]);
         }
         self.shown.iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
-        if self.common_dir.join("longhaul").is_dir() {
+        if self.common_dir.join("longhaul").is_dir() && !is_checkout {
             mounts.0.extend(["--remount-ro".into(), state.into_os_string()]);
         }
         Ok(())
@@ -132,6 +148,7 @@ fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
     mounts.flags(&["--dev", "/dev", "--proc", "/proc"]);
     PROC_READ_ONLY.iter().for_each(|name| mounts.mount_if_there("--ro-bind", &Path::new("/proc").join(name)));
     PROC_EMPTY.iter().for_each(|name| mounts.hide(&Path::new("/proc").join(name)));
+    host_keys().iter().for_each(|key| mounts.hide(key));
     MACHINE_SECRETS.iter().for_each(|path| mounts.hide(Path::new(path)));
     OWN_FOLDERS.iter().for_each(|path| mounts.empty(Path::new(path)));
     sockets(settings).iter().for_each(|socket| mounts.hide(socket));
@@ -157,6 +174,16 @@ fn sockets(settings: &Settings) -> Vec<PathBuf> {
     };
     let found: BTreeSet<PathBuf> = table.lines().filter_map(path).filter(|path| !hidden(path)).collect();
     found.into_iter().collect()
+}
+
+/// Lists the keys by which this machine says who it is.
+fn host_keys() -> Vec<PathBuf> {
+    let entries = fs::read_dir("/etc/ssh").into_iter().flatten().flatten().map(|entry| entry.path());
+    let is_key = |path: &PathBuf| {
+        let name = path.file_name().unwrap_or_default().to_string_lossy().into_owned();
+        name.starts_with("ssh_host_") && name.ends_with("_key")
+    };
+    entries.filter(is_key).collect()
 }
 
 /// The arguments so far.

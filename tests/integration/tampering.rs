@@ -1,11 +1,14 @@
 //! Attempts of the agent's shell to get a feature marked that does not work, or to lose what memory holds.
 
+use crate::support::KEY;
 use crate::support::Project;
 use crate::support::bash;
+use crate::support::call;
 use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::session;
 use serde_json::Value;
+use serde_json::json;
 
 /// A session that runs one command and hands over.
 fn does(command: &str) -> Value {
@@ -286,4 +289,70 @@ fn a_final_sweep_that_can_look_at_nothing_ends_the_run() {
         .model([does("touch f"), does("touch g")]);
 
     project.run(["run"]).exits(4).tells("could not look once more at f").shows("a git repository of its own: `sub`");
+}
+
+/// Plays one session and returns all that the agent was told.
+fn told(project: &Project) -> String {
+    project.run(["run", "--sessions", "1"]);
+    let ended = project.events(1).into_iter().filter(|event| event["type"] == "tool_ended");
+    ended.map(|event| event["content"].as_str().unwrap_or_default().to_owned()).collect()
+}
+
+#[test]
+fn a_pinned_test_that_becomes_a_link_shows_nothing_of_what_lies_outside() {
+    for link in ["ln -sf /proc/self/environ tests/a.sh", "ln -sf ../../home/secret tests/a.sh"] {
+        for project in [Project::ready(), Project::ready().sandboxed()] {
+            project.write("tests/a.sh", "test -f a\n");
+            project.write("../home/secret", "a secret of the host\n");
+            project.git(["add", "tests"]);
+            project.git(["commit", "-qm", "test"]);
+            let look = call("check", json!({}));
+            let project = project.feature("a", "sh tests/a.sh").model([session([
+                reply([bash(link)]),
+                reply([look]),
+                reply([hand_over()]),
+            ])]);
+            let told = told(&project);
+            assert!(told.contains("failed"), "{told}");
+            for secret in [KEY, "a secret of the host"] {
+                assert!(!told.contains(secret), "{link}: {told}");
+            }
+        }
+    }
+}
+
+#[test]
+fn programs_in_a_folder_of_the_project_are_not_run_outside_of_the_sandbox() {
+    let plant = "mkdir -p bin; for name in sh bash cp git bwrap; do \
+                 printf '#!/bin/sh\\ntouch ../reached\\nexec /bin/sh \"$@\"\\n' > bin/$name; chmod +x bin/$name; done; touch a";
+    let project = Project::ready().sandboxed();
+    let path = format!("{}/bin:{}", project.root().display(), std::env::var("PATH").unwrap());
+    let project = project
+        .variable("PATH", &path)
+        .feature("a", "cat a | wc -l")
+        .model([session([reply([bash(plant)]), reply([hand_over()])])]);
+    project.run(["run", "--sessions", "1"]);
+    project.run(["check", "--all"]);
+    assert!(!project.root().join("../reached").exists());
+}
+
+#[test]
+fn a_filter_of_a_submodule_writes_nothing_into_a_clean_checkout() {
+    let plant = "git init -q sub; cd sub; echo x > f; echo 'f filter=x' > .gitattributes; git add -A; git commit -qm s; \
+                 git config filter.x.smudge 'touch ../a; cat'; cd ..; \
+                 printf '[submodule \"sub\"]\\n path = sub\\n url = ./sub\\n' > .gitmodules; git add -A; git commit -qm sub";
+    for project in [Project::ready(), Project::ready().sandboxed()] {
+        let project = project.feature("a", "test -f a").model([session([reply([bash(plant)]), reply([hand_over()])])]);
+        project.run(["run", "--sessions", "1"]);
+        assert_eq!(project.status("a"), "open");
+    }
+}
+
+#[test]
+fn what_git_refuses_to_add_keeps_nothing_else_out_of_the_commit() {
+    let odd = "mkdir -p 'git~1'; touch 'git~1/x' a";
+    let project =
+        Project::ready().feature("a", "test -f a").model([session([reply([bash(odd)]), reply([hand_over()])])]);
+    project.run(["run", "--sessions", "1"]).tells("git refuses to add it");
+    assert_eq!(project.status("a"), "proven");
 }

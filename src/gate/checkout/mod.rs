@@ -145,6 +145,7 @@ pub(in crate::gate) fn check_out(project: &Project, tree: &str, private: &Privat
         } else if is_pointer(&path) {
             pointers.push(name);
         } else if matches!(entry.kind, EntryKind::File | EntryKind::Executable) && file_id(&path)? != entry.id {
+            project.require_sound(&entry.id, &name)?;
             filtered.push(name);
         }
     }

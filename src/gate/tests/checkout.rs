@@ -33,7 +33,10 @@ fn what_is_in_no_commit_is_not_there_in_a_clean_checkout() {
     let verdict = bench.judge(&check);
     assert_eq!(verdict.finding(), Finding::Failed);
     let detail = verdict.trial().detail();
-    assert_eq!(detail, "not in the tested commit: not in any commit: `src/product.txt`");
+    assert_eq!(
+        detail,
+        "not in the tested commit: not in any commit: `src/product.txt`; git does not track, so a clean checkout does not hold: `ignored`, `untracked` (`gate.checkout`)"
+    );
     bench.write("src/product.txt", "after\n");
     // The twin: in the working tree they are there.
     let bench = Bench { settings: Settings { checkout: Checkout::InPlace, ..bench.settings.clone() }, ..bench };
@@ -64,7 +67,10 @@ fn a_check_that_changes_a_tracked_file_does_not_pass_and_leaves_the_users_tree_a
     bench.work();
     let verdict = bench.judge(&check);
     assert_eq!(verdict.finding(), Finding::TreeMoved);
-    assert_eq!(verdict.trial().detail(), "the check changed tracked files: `src/product.txt`");
+    assert_eq!(
+        verdict.trial().detail(),
+        "the check changed tracked files: `src/product.txt`; what it writes belongs into `.gitignore`, and out of git with `git rm -r --cached FILE`"
+    );
     assert_eq!(fs::read_to_string(bench.root().join("src/product.txt")).unwrap(), "after\n");
     assert_eq!(bench.finding(&touching), Finding::Passed);
 }
@@ -115,7 +121,10 @@ fn a_prepare_that_fails_leaves_the_check_not_ready_and_is_tried_again() {
     bench.settings.prepare = "echo no such package; exit 3".to_owned();
     let verdict = bench.judge(&check);
     assert_eq!(verdict.finding(), Finding::NotReady);
-    assert_eq!(verdict.trial().detail(), "`gate.prepare` failed in a clean checkout");
+    assert_eq!(
+        verdict.trial().detail(),
+        "`gate.prepare` failed in a clean checkout: `echo no such package; exit 3`: exit code 3"
+    );
     assert_eq!(verdict.trial().last_lines(1), "no such package");
     bench.settings.prepare = "true".to_owned();
     assert_eq!(bench.finding(&check), Finding::Passed);

@@ -517,3 +517,22 @@ fn a_server_that_a_check_leaves_is_ended_and_named_with_its_port() {
         }
     }
 }
+
+#[test]
+fn a_check_that_misses_an_ignored_file_says_what_a_clean_checkout_does_not_hold() {
+    let build = "echo build > .gitignore; mkdir build; touch build/out";
+    let project = Project::ready()
+        .feature("a", "test -f build/out")
+        .model([session([reply([bash(build)]), reply([hand_over()])])]);
+    project
+        .run(["run", "--sessions", "1"])
+        .exits(3)
+        .tells("a clean checkout does not hold: `build/out` (`gate.checkout`)");
+}
+
+#[test]
+fn a_setup_that_fails_is_named_with_how_it_ended() {
+    let project = Project::ready();
+    let json = r#"{"id": "a", "title": "a", "check": {"run": "true", "setup": "sh up.sh", "ready": "true"}}"#;
+    project.run_with(["feature", "add", "-"], json).exits(0).tells("the check's setup `sh up.sh` failed: exit code ");
+}

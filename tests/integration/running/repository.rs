@@ -238,3 +238,51 @@ fn settings_of_a_nested_repository_run_nothing_outside_of_the_sandbox() {
     assert!(!settings_of_a_nested_repository_reach_out(Project::ready().sandboxed()));
     assert!(settings_of_a_nested_repository_reach_out(Project::ready()), "in plain mode they do, as the README says");
 }
+
+#[test]
+fn a_lock_that_a_killed_git_left_stops_no_run_and_is_kept() {
+    for project in [Project::ready(), Project::ready().sandboxed()] {
+        let lock = "cp .git/index .git/index.lock; touch a";
+        let project = project
+            .feature("a", "test -f a")
+            .feature("b", "test -f b")
+            .model([session([reply([bash(lock)]), reply([hand_over()])]), makes("b")]);
+        project.write(".git/refs/heads/gone.lock", "");
+        let run = project.run(["run"]);
+        run.exits(0).tells("had left `gone.lock`").tells("had left `index.lock`; it is kept as");
+        assert!(project.state().join("outputs/index.lock").exists());
+    }
+}
+
+#[test]
+fn what_cannot_be_read_or_is_made_by_tools_stays_out_of_the_commit() {
+    let work = "touch a; touch secret; chmod 000 secret; mkdir -p pkg/__pycache__ node_modules/x; \
+                touch pkg/__pycache__/a.pyc node_modules/x/y";
+    let project =
+        Project::ready().feature("a", "test -f a").model([session([reply([bash(work)]), reply([hand_over()])])]);
+    let run = project.run(["run"]);
+    run.exits(0).tells("`secret` was left out of the commit: it cannot be read").tells("belongs into `.gitignore`");
+    assert_eq!(project.git(["show", "--name-only", "--format=%s"]), "wip(session 1)\n\na");
+}
+
+#[test]
+fn a_python_check_changes_no_compiled_file_that_somebody_committed() {
+    let work = "printf 'def mul(a, b):\\n    return a * b\\n' > calc.py; python3 -c 'import calc'; git add -Af; git commit -qm all";
+    let project = Project::ready()
+        .feature("mul", "python3 -c 'import calc; assert calc.mul(2, 3) == 6'")
+        .model([session([reply([bash(work)]), reply([hand_over()])])]);
+    project.run(["run"]).exits(0).prints("done: 1 feature proven");
+    assert!(project.git(["ls-files"]).contains(".pyc"), "the agent committed one");
+}
+
+#[test]
+fn an_unfinished_merge_is_committed_as_it_lies_and_told() {
+    let merge = "git checkout -qb o; echo o > README; git commit -qam o; git checkout -q main; echo m > README; \
+                 git commit -qam m; git merge -q o; touch a";
+    let project =
+        Project::ready().feature("a", "test -f a").model([session([reply([bash(merge)]), reply([hand_over()])])]);
+    project
+        .run(["run"])
+        .exits(0)
+        .tells("a merge was left unfinished; it is committed as it lies, conflicts and all: `README`");
+}
