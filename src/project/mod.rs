@@ -14,6 +14,7 @@ mod lock_files;
 mod nested;
 
 use crate::failure::Failure;
+use crate::failure::Kind;
 use crate::process::Interrupt;
 use crate::sandbox;
 use crate::sandbox::Git;
@@ -79,24 +80,26 @@ impl Project {
     /// # Errors
     /// A usage failure when there is no repository, or one without a working tree.
     pub fn discover(dir: &Path, environment: BTreeMap<String, String>) -> Result<Self> {
-        let missing = || {
+        Self::find(dir, environment)?.ok_or_else(|| {
             Failure::usage(format!("`{}` is not inside a git repository", dir.display()))
                 .hint("run `git init` there first, or change into your project")
-        };
+                .into()
+        })
+    }
+
+    /// Opens the repository around `dir` as [`Project::discover`] does; none where there is none.
+    pub fn find(dir: &Path, environment: BTreeMap<String, String>) -> Result<Option<Self>> {
         let repository = match Repository::discover(dir) {
             Ok(repository) => repository,
-            Err(error) if error.code() == git2::ErrorCode::NotFound => return Err(missing().into()),
-            Err(error) => {
-                return Err(error)
-                    .with_context(|| format!("could not open the git repository around `{}`", dir.display()));
-            }
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(unopened(dir, &environment, &error).into()),
         };
         let root = repository.workdir().map(|root| root.components().collect::<PathBuf>()).ok_or_else(|| {
             Failure::usage(format!("`{}` is a bare repository", repository.path().display()))
                 .hint("run longhaul in a clone that has a working tree")
         })?;
         let common_dir = repository.commondir().components().collect();
-        Ok(Self { root, common_dir, environment, repository, held: None })
+        Ok(Some(Self { root, common_dir, environment, repository, held: None }))
     }
 
     /// Runs every later `git` in a sandbox of its own, with the user's settings of git but nothing else of the home.
@@ -174,6 +177,24 @@ impl Project {
         };
         branches.and_then(|branches| branches.map(name).collect()).context("could not list the branches of the project")
     }
+}
+
+/// Says why git opens no repository though there is one, and the way out.
+fn unopened(dir: &Path, environment: &BTreeMap<String, String>, error: &git2::Error) -> Failure {
+    let root = dir.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(dir);
+    let root = root.display();
+    if error.code() == git2::ErrorCode::Owner {
+        let text = format!("the git repository `{root}` belongs to another user, so git does not open it for you");
+        let way_out =
+            format!("`git config --global --add safe.directory '{root}'` trusts it, or run longhaul as its owner");
+        return Failure::new(Kind::Failed, text).hint(way_out);
+    }
+    let text = format!("could not open the git repository around `{}`: {}", dir.display(), error.message());
+    let home = environment.get("HOME").filter(|home| std::fs::read_dir(home).is_err());
+    Failure::new(Kind::Failed, text).hint(match home {
+        Some(home) => format!("HOME is `{home}`, which you cannot read: set it to your own home"),
+        None => "`git status` there says more".to_owned(),
+    })
 }
 
 /// Returns the id git would give a file of these bytes.
