@@ -120,8 +120,7 @@ impl<'a> Run<'a> {
     /// Opens the sandbox in which everything of one run happens: the only place where the gate does so.
     fn open(around: &'a Surroundings<'a>, limit: Duration, phase: Phase, wants_network: bool) -> Result<Self> {
         let (settings, scratch) = (&around.settings.sandbox, &around.settings.scratch);
-        let folder = tempfile::Builder::new().prefix("longhaul-check-").tempdir_in(scratch);
-        let folder = folder.with_context(|| format!("could not make a folder in `{}`", scratch.display()))?;
+        let folder = around.project.scratch_folder(scratch, "check")?;
         lay_folders(folder.path(), around)?;
         let room = Room {
             root: around.project.root().to_owned(),

@@ -12,6 +12,7 @@ mod history;
 mod identity;
 mod lock_files;
 mod nested;
+mod scratch;
 
 use crate::failure::Failure;
 use crate::failure::Kind;
@@ -42,6 +43,9 @@ pub use identity::Identity;
 pub use lock_files::LockFile;
 pub use lock_files::is_lock_file;
 pub use lock_files::lock_files;
+pub use scratch::is_own;
+pub use scratch::name as scratch_name;
+pub use scratch::remove as remove_folder;
 
 /// The user's settings of git, below the home.
 const GIT_SETTINGS: [&str; 2] = [".gitconfig", ".config/git"];
@@ -104,7 +108,7 @@ impl Project {
 
     /// Runs every later `git` in a sandbox of its own, with the user's settings of git but nothing else of the home.
     pub fn hold_git(&mut self, settings: &sandbox::Settings) -> Result<()> {
-        let scratch = tempfile::tempdir().context("could not make a temporary folder for git")?;
+        let scratch = self.scratch_folder(&std::env::temp_dir(), "git")?;
         let home = settings.home.iter().flat_map(|home| GIT_SETTINGS.map(|name| home.join(name)));
         let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| self.environment.get(name));
         let config = self.environment.get("XDG_CONFIG_HOME").map(|config| Path::new(config).join("git"));
@@ -135,11 +139,8 @@ impl Project {
 
     /// Makes a folder for temporary files of `git`.
     pub(crate) fn temporary(&self) -> Result<TempDir> {
-        let made = match &self.held {
-            Some(held) => tempfile::tempdir_in(held.scratch.path()),
-            None => tempfile::tempdir(),
-        };
-        made.context("could not make a temporary folder for git")
+        let all = self.scratch().map_or_else(std::env::temp_dir, Path::to_owned);
+        self.scratch_folder(&all, "git")
     }
 
     /// Returns the top folder of the working tree.

@@ -249,3 +249,19 @@ fn a_folder_on_the_path_into_which_others_can_write_is_not_shown() {
     project.run(["doctor"]).exits(0).hides("others can write");
     project.run(["check", "a"]).exits(8).hides("not runnable");
 }
+
+/// Git's settings may lie anywhere, also where nothing else is shown.
+#[test]
+fn settings_of_git_in_a_file_of_the_home_hold_inside() {
+    let project = Project::ready().sandboxed().feature("a", "test -f a");
+    let file = project.home().join("dot/files/git");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "[core]\nautocrlf = input\n").unwrap();
+    let project = project.variable("GIT_CONFIG_GLOBAL", &file.display().to_string());
+    let project = project.model([session([reply([bash("printf 'a\\r\\n' > a")]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0).prints("done: 1 feature proven");
+
+    // That setting is read by the held git that commits: without it the line would keep its end.
+    assert_eq!(project.git(["cat-file", "-s", "HEAD:a"]), "2");
+}
