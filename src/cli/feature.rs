@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::error::Code;
+use super::output::Output;
 use crate::checklist::Edit as Change;
 use crate::checklist::Edited;
 use crate::checklist::Place;
@@ -262,7 +263,7 @@ impl Editor {
         let environment = &context.environment;
         let named = environment.get("VISUAL").or(environment.get("EDITOR"));
         // What a person named may need no terminal; `vi` does.
-        if named.is_none() && !(std::io::stdin().is_terminal() && std::io::stdout().is_terminal()) {
+        if named.is_none() && !(std::io::stdin().is_terminal() && Output::is_on_terminal()) {
             let text = "there is no terminal for an editor, and neither VISUAL nor EDITOR names one";
             return Err(Failure::usage(text)
                 .hint(format!(r#"give the change as JSON: `longhaul feature edit {id} --json '{{"title": "…"}}'`"#))
