@@ -68,11 +68,7 @@ fn settings(context: &Context) -> Result<(Config, Read, Vec<Finding>)> {
             }
             Ok((config, read, findings))
         }
-        Err(error) => {
-            let hint = error.downcast_ref::<Failure>().and_then(|failure| failure.hint.clone());
-            let finding = Finding::missing(TOPIC, format!("{error:#}"), hint.unwrap_or_else(|| "mend it".to_owned()));
-            Ok((Config::load(&Sources::default())?, Read::default(), vec![finding]))
-        }
+        Err(error) => Ok((Config::load(&Sources::default())?, Read::default(), vec![failed(TOPIC, &error)])),
     }
 }
 
@@ -112,8 +108,13 @@ fn price(settings: &Settings) -> Finding {
 /// Looks at the project around the working directory, if there is one.
 fn around(context: &Context, settings: &Settings, machine: &Machine<'_>) -> Result<Vec<Finding>> {
     let directory = &context.environment.directory;
-    let Ok(project) = Project::discover(directory, settings.outer.clone()) else {
-        return Ok(vec![Finding::ok("project", format!("`{}` is in none", directory.display()))]);
+    let project = match Project::find(directory, settings.outer.clone()) {
+        Ok(Some(project)) => project,
+        Ok(None) => {
+            let text = format!("none here: `{}` is not inside a git repository", directory.display());
+            return Ok(vec![Finding::ok("project", text)]);
+        }
+        Err(error) => return Ok(vec![failed("project", &error)]),
     };
     let interrupt = Interrupt::new();
     if !Store::exists(&Place::in_project(project.root(), project.common_dir())) {
@@ -122,11 +123,14 @@ fn around(context: &Context, settings: &Settings, machine: &Machine<'_>) -> Resu
     let opened = Workspace::open(directory, Access::Look, settings, context.clock, &*context.output, &interrupt);
     match opened.and_then(|mut ws| doctor::project(&project, Some(&mut ws), settings, machine)) {
         Ok(findings) => Ok(findings),
-        Err(error) => {
-            let hint = error.downcast_ref::<Failure>().and_then(|failure| failure.hint.clone());
-            Ok(vec![Finding::missing("memory", format!("{error:#}"), hint.unwrap_or_default())])
-        }
+        Err(error) => Ok(vec![failed("memory", &error)]),
     }
+}
+
+/// Tells what an error stands in the way of, with the way out that it names.
+fn failed(topic: &'static str, error: &anyhow::Error) -> Finding {
+    let hint = error.downcast_ref::<Failure>().and_then(|failure| failure.hint.clone());
+    Finding { way_out: hint, ..Finding::missing(topic, format!("{error:#}"), "") }
 }
 
 /// Shows a finding; the word for how it stands says it without colour.

@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::error::Code;
+use super::output::Output;
 use crate::checklist::Edit as Change;
 use crate::checklist::Edited;
 use crate::checklist::Place;
@@ -18,6 +19,7 @@ use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
 use std::collections::BTreeMap;
+use std::io::IsTerminal;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -80,7 +82,7 @@ pub(super) struct Add {
 
 /// Change a feature in your editor, or by JSON
 ///
-/// Opens what you may change of the feature in $VISUAL or $EDITOR. A text that is no feature changes nothing and is kept;
+/// Opens what you may change of the feature in $VISUAL or $EDITOR, or in `vi` on a terminal. A text that is no feature changes nothing and is kept;
 /// the same command opens it again. A check that you change is approved by you, and has to be red before it can prove
 /// anything.
 #[derive(Debug, clap::Args)]
@@ -228,7 +230,7 @@ fn edit(args: &Edit, context: &Context) -> Result<()> {
     let (added, edited) = context.in_project(Access::Work, &[], |workspace| match given {
         Some(json) => engine::feature::edit(workspace, id, &Change::Merge(json)),
         None => {
-            let editor = Editor::of(context, workspace);
+            let editor = Editor::of(id, context, workspace)?;
             engine::draft::edit(workspace, id, |file| editor.open(file))
         }
     })?;
@@ -257,10 +259,18 @@ struct Editor {
 }
 
 impl Editor {
-    fn of(context: &Context, workspace: &Workspace) -> Self {
+    fn of(id: &str, context: &Context, workspace: &Workspace) -> Result<Self> {
         let environment = &context.environment;
-        let text = environment.get("VISUAL").or(environment.get("EDITOR")).unwrap_or("vi").to_owned();
-        Self { text, folder: environment.directory.clone(), environment: workspace.settings.outer.clone() }
+        let named = environment.get("VISUAL").or(environment.get("EDITOR"));
+        // What a person named may need no terminal; `vi` does.
+        if named.is_none() && !(std::io::stdin().is_terminal() && Output::is_on_terminal()) {
+            let text = "there is no terminal for an editor, and neither VISUAL nor EDITOR names one";
+            return Err(Failure::usage(text)
+                .hint(format!(r#"give the change as JSON: `longhaul feature edit {id} --json '{{"title": "…"}}'`"#))
+                .into());
+        }
+        let (folder, environment) = (environment.directory.clone(), workspace.settings.outer.clone());
+        Ok(Self { text: named.unwrap_or("vi").to_owned(), folder, environment })
     }
 
     fn open(&self, file: &Path) -> Result<()> {

@@ -55,6 +55,11 @@ impl Output {
         Self { state: Mutex::new(State { data, rest, columns, status: String::new(), narration }) }
     }
 
+    /// Tells whether a program that takes over standard output would have a terminal there.
+    pub(super) fn is_on_terminal() -> bool {
+        io::stdout().is_terminal()
+    }
+
     /// Prints what was asked for, as it is but safe; a missing line end is added.
     pub fn data(&self, text: &str) {
         let text = visible::block(text);

@@ -1,6 +1,7 @@
 //! A settings file taken apart: which settings it gives, each with its line.
 
 use crate::failure::Failure;
+use crate::failure::Kind;
 use anyhow::Context;
 use anyhow::Result;
 use std::fs;
@@ -32,7 +33,11 @@ impl File {
         let opened = match fs::File::open(path) {
             Ok(opened) => opened,
             Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => return Ok(None),
-            Err(error) => return Err(error).with_context(|| format!("could not open the settings `{shown}`")),
+            Err(error) => {
+                return Err(Failure::new(Kind::Failed, format!("could not open the settings `{shown}`: {error}"))
+                    .hint("it must be yours to read: check owner and permissions, and that HOME is your own home")
+                    .into());
+            }
         };
         let mut bytes = Vec::new();
         let limited = &mut opened.take(LARGEST + 1);

@@ -37,7 +37,6 @@ use crate::tools::Phase;
 use crate::tools::Toolbox;
 use crate::tools::Workplace;
 use crate::transcript::Transcript;
-use anyhow::Context;
 use anyhow::Result;
 use std::path::Path;
 use std::path::PathBuf;
@@ -133,7 +132,7 @@ fn end(ws: &Workspace, number: u32, reason: &str, outcome: &str) {
 
 /// Lays out the tools, runs the init script and then the turns; everything the session started is ended here.
 fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Session) -> Result<(Ending, bool)> {
-    let desk = tempfile::tempdir().context("could not make a temporary folder for the session")?;
+    let desk = ws.project.scratch_folder(&ws.settings.gate.scratch, "session")?;
     let commands = ws.settings.sandbox.commands();
     let sandbox = ws.sandbox(Git::Writable, commands, &[&session.artifacts], &[desk.path()])?;
     let script = ws.init_script()?;

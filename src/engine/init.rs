@@ -121,10 +121,12 @@ fn read(sources: &Sources) -> Result<Read> {
         None => None,
         Some(path) => {
             let bytes = read_bytes(path, "the checklist")?;
-            let imported = read_import(&bytes).map_err(|problem| {
+            let refused = |problem: String| {
                 Failure::usage(format!("the checklist `{}` cannot be taken in: {problem}", path.display()))
-                    .hint("mend the file and run the same command again; nothing was changed")
-            })?;
+                    .hint("correct the file and run the same command again; nothing was changed")
+            };
+            let imported = read_import(&bytes).map_err(|problem| refused(problem.to_string()))?;
+            Checklist::empty().add(&imported.features, "user").map_err(|problem| refused(problem.to_string()))?;
             Some(imported)
         }
     };
@@ -194,7 +196,11 @@ fn take_spec(ws: &mut Workspace, spec: Option<String>, done: &mut Done) -> Resul
 fn take_checklist(ws: &mut Workspace, import: Option<Imported>, done: &mut Done) -> Result<()> {
     let Some(imported) = import else { return Ok(()) };
     if !ws.checklist()?.features().is_empty() {
-        done.kept.push("memory already holds features; `longhaul feature add` adds further ones".to_owned());
+        done.kept.push(
+            "the checklist in memory, which has features already: the file was read and not taken in; \
+             `longhaul feature add` adds further ones"
+                .to_owned(),
+        );
         return Ok(());
     }
     let mut checklist = Checklist::empty();

@@ -118,13 +118,15 @@ impl<'a> Workspace<'a> {
         Ok(ws)
     }
 
-    /// Ends the commands that a killed longhaul left running, before they write over what comes now.
+    /// Ends the commands that a killed longhaul left running, before they write over what comes now, and removes its
+    /// temporary folders.
     pub(in crate::engine) fn end_orphans(&self) {
         let survivors = sandbox::end_orphans(self.project.common_dir());
         if !survivors.is_empty() {
             let named = named(&survivors);
             self.warn(format!("commands of a longhaul that was killed were still running, and were ended: {named}"));
         }
+        self.project.remove_left(&self.settings.gate.scratch);
     }
 
     /// Wraps the parts that `init` has just made.

@@ -83,6 +83,7 @@ pub(in crate::gate) fn run(check: &Check, runs: u32, around: &Surroundings) -> R
         None => run.repeat(check, runs)?,
     };
     run.tell_wanted_network(&mut trial, "`\"network\": true` in the check gives it one");
+    run.tell_hidden_program(&mut trial);
     let survivors = run.sandbox.end();
     // What a setup started was meant to stay until now.
     if check.setup.is_none() && !survivors.is_empty() {
@@ -106,6 +107,7 @@ pub(in crate::gate) fn prepare(text: &str, around: &Surroundings) -> Result<Opti
             ..not_ready(finished, &format!("`gate.prepare` failed in a clean checkout: `{}`", first_line(text)))
         };
         run.tell_wanted_network(&mut trial, "`sandbox.network` must not be `off` for it");
+        run.tell_hidden_program(&mut trial);
         trial
     }))
 }
@@ -122,8 +124,7 @@ impl<'a> Run<'a> {
     /// Opens the sandbox in which everything of one run happens: the only place where the gate does so.
     fn open(around: &'a Surroundings<'a>, limit: Duration, phase: Phase, wants_network: bool) -> Result<Self> {
         let (settings, scratch) = (&around.settings.sandbox, &around.settings.scratch);
-        let folder = tempfile::Builder::new().prefix("longhaul-check-").tempdir_in(scratch);
-        let folder = folder.with_context(|| format!("could not make a folder in `{}`", scratch.display()))?;
+        let folder = around.project.scratch_folder(scratch, "check")?;
         lay_folders(folder.path(), around)?;
         let room = Room {
             root: around.project.root().to_owned(),
@@ -143,6 +144,18 @@ impl<'a> Run<'a> {
         let said = trial.output.as_ref().is_some_and(|output| network_wanted(&output.text()));
         if said && trial.finding != Finding::Passed && self.sandbox.network() == Network::Off {
             trial.add(&format!("it seems to want the network, which it does not have here: {way_out}"));
+        }
+    }
+
+    /// Says of a program that was not found that the sandbox does not show it.
+    fn tell_hidden_program(&self, trial: &mut Trial) {
+        let not_found = matches!(&trial.exit, Some(Exit::Code(code)) if NOT_RUNNABLE.contains(code));
+        if self.sandbox.level() == Level::Plain || !not_found {
+            return;
+        }
+        let said = trial.output.as_ref().map(|output| output.text()).unwrap_or_default();
+        if let Some(hidden) = sandbox::hidden_in(&self.around.settings.sandbox, &said) {
+            trial.add(&format!("the program {}: {}", hidden.reason(), hidden.way_out()));
         }
     }
 

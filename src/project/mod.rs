@@ -13,8 +13,10 @@ mod identity;
 mod lock_files;
 mod locks;
 mod nested;
+mod scratch;
 
 use crate::failure::Failure;
+use crate::failure::Kind;
 use crate::process;
 use crate::process::Interrupt;
 use crate::sandbox;
@@ -43,6 +45,9 @@ pub use identity::Identity;
 pub use lock_files::LockFile;
 pub use lock_files::is_lock_file;
 pub use lock_files::lock_files;
+pub use scratch::is_own;
+pub use scratch::name as scratch_name;
+pub use scratch::remove as remove_folder;
 
 /// The user's settings of git, below the home.
 const GIT_SETTINGS: [&str; 4] = [".gitconfig", ".config/git/config", ".config/git/attributes", ".config/git/ignore"];
@@ -81,17 +86,19 @@ impl Project {
     /// # Errors
     /// A usage failure when there is no repository, or one without a working tree.
     pub fn discover(dir: &Path, environment: BTreeMap<String, String>) -> Result<Self> {
-        let missing = || {
+        Self::find(dir, environment)?.ok_or_else(|| {
             Failure::usage(format!("`{}` is not inside a git repository", dir.display()))
                 .hint("run `git init` there first, or change into your project")
-        };
+                .into()
+        })
+    }
+
+    /// Opens the repository around `dir` as [`Project::discover`] does; none where there is none.
+    pub fn find(dir: &Path, environment: BTreeMap<String, String>) -> Result<Option<Self>> {
         let repository = match Repository::discover(dir) {
             Ok(repository) => repository,
-            Err(error) if error.code() == git2::ErrorCode::NotFound => return Err(missing().into()),
-            Err(error) => {
-                return Err(error)
-                    .with_context(|| format!("could not open the git repository around `{}`", dir.display()));
-            }
+            Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
+            Err(error) => return Err(unopened(dir, &environment, &error).into()),
         };
         let root = repository.workdir().map(|root| root.components().collect::<PathBuf>()).ok_or_else(|| {
             Failure::usage(format!("`{}` is a bare repository", repository.path().display()))
@@ -102,12 +109,12 @@ impl Project {
         if let Some(path) = environment.get_mut("PATH") {
             *path = process::path_outside(path, &root);
         }
-        Ok(Self { root, common_dir, environment, repository, held: None })
+        Ok(Some(Self { root, common_dir, environment, repository, held: None }))
     }
 
     /// Runs every later `git` in a sandbox of its own, with the user's settings of git but nothing else of the home.
     pub fn hold_git(&mut self, settings: &sandbox::Settings) -> Result<()> {
-        let scratch = tempfile::tempdir().context("could not make a temporary folder for git")?;
+        let scratch = self.scratch_folder(&std::env::temp_dir(), "git")?;
         let home = settings.home.iter().flat_map(|home| GIT_SETTINGS.map(|name| home.join(name)));
         let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| self.environment.get(name));
         let config = self.environment.get("XDG_CONFIG_HOME").map(|config| Path::new(config).join("git"));
@@ -138,11 +145,8 @@ impl Project {
 
     /// Makes a folder for temporary files of `git`.
     pub(crate) fn temporary(&self) -> Result<TempDir> {
-        let made = match &self.held {
-            Some(held) => tempfile::tempdir_in(held.scratch.path()),
-            None => tempfile::tempdir(),
-        };
-        made.context("could not make a temporary folder for git")
+        let all = self.scratch().map_or_else(std::env::temp_dir, Path::to_owned);
+        self.scratch_folder(&all, "git")
     }
 
     /// Returns the top folder of the working tree.
@@ -180,6 +184,24 @@ impl Project {
         };
         branches.and_then(|branches| branches.map(name).collect()).context("could not list the branches of the project")
     }
+}
+
+/// Says why git opens no repository though there is one, and the way out.
+fn unopened(dir: &Path, environment: &BTreeMap<String, String>, error: &git2::Error) -> Failure {
+    let root = dir.ancestors().find(|folder| folder.join(".git").exists()).unwrap_or(dir);
+    let root = root.display();
+    if error.code() == git2::ErrorCode::Owner {
+        let text = format!("the git repository `{root}` belongs to another user, so git does not open it for you");
+        let way_out =
+            format!("`git config --global --add safe.directory '{root}'` trusts it, or run longhaul as its owner");
+        return Failure::new(Kind::Failed, text).hint(way_out);
+    }
+    let text = format!("could not open the git repository around `{}`: {}", dir.display(), error.message());
+    let home = environment.get("HOME").filter(|home| std::fs::read_dir(home).is_err());
+    Failure::new(Kind::Failed, text).hint(match home {
+        Some(home) => format!("HOME is `{home}`, which you cannot read: set it to your own home"),
+        None => "`git status` there says more".to_owned(),
+    })
 }
 
 /// Returns the id git would give a file of these bytes.

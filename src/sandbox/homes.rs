@@ -52,14 +52,11 @@ pub(super) fn shown(settings: &Settings) -> Vec<PathBuf> {
     let prefixes = searched.iter().map(|folder| prefix(folder, home)).collect();
     let mut shown = [tools, prefixes, programs].concat();
     shown.retain(|path| path.exists());
-    shown.sort();
-    // What lies in a folder that is shown is shown with it.
-    shown.dedup_by(|later, earlier| later.starts_with(earlier));
     shown
 }
 
 /// Returns the folder with what programs need beside themselves: that of a whole installation, where there is one.
-fn prefix(programs: &Path, home: &Path) -> PathBuf {
+pub(super) fn prefix(programs: &Path, home: &Path) -> PathBuf {
     let whole = programs.parent().filter(|parent| *parent != home && programs.ends_with("bin"));
     let whole = whole.filter(|parent| ["lib", "lib64", "libexec"].iter().any(|part| parent.join(part).is_dir()));
     whole.unwrap_or(programs).to_owned()

@@ -15,6 +15,7 @@ mod plain;
 mod probe;
 mod repository;
 mod room;
+mod shown;
 mod supervisor;
 mod wire;
 
@@ -42,6 +43,10 @@ pub use probe::probe;
 pub use room::COMMON_OF_CHECKOUT;
 pub use room::Git;
 pub use room::Room;
+pub use shown::Hidden;
+pub use shown::hidden;
+pub use shown::hidden_in;
+pub use shown::left_out;
 pub use supervisor::supervise;
 
 use crate::process::Command;

@@ -7,6 +7,8 @@ use super::Settings;
 use super::families;
 use super::homes;
 use super::repository;
+use super::shown;
+use super::shown::REPLACED;
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::ffi::OsString;
@@ -28,9 +30,6 @@ const GIT_OF_CHECKOUT: [&str; 6] = ["config", "objects", "packed-refs", "refs", 
 /// What of `/proc` would let the superuser reach the machine, read-only or empty inside.
 const PROC_READ_ONLY: [&str; 6] = ["asound", "bus", "fs", "irq", "sys", "sysrq-trigger"];
 const PROC_EMPTY: [&str; 6] = ["kcore", "keys", "latency_stats", "sched_debug", "timer_list", "timer_stats"];
-
-/// Folders of everybody's, each replaced by one of the sandbox's own.
-const OWN_FOLDERS: [&str; 5] = ["/tmp", "/var/tmp", "/run", "/home", "/root"];
 
 /// Files with secrets of the machine that the superuser could read without any capability.
 const MACHINE_SECRETS: [&str; 7] = [
@@ -150,13 +149,14 @@ fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
     PROC_EMPTY.iter().for_each(|name| mounts.hide(&Path::new("/proc").join(name)));
     host_keys().iter().for_each(|key| mounts.hide(key));
     MACHINE_SECRETS.iter().for_each(|path| mounts.hide(Path::new(path)));
-    OWN_FOLDERS.iter().for_each(|path| mounts.empty(Path::new(path)));
-    sockets(settings).iter().for_each(|socket| mounts.hide(socket));
+    REPLACED.iter().for_each(|path| mounts.empty(Path::new(path)));
     if let Some(home) = settings.home.as_deref().filter(|home| home.parent().is_some()) {
         mounts.empty(home);
-        homes::shown(settings).iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
-        homes::hidden(settings).iter().for_each(|file| mounts.hide(file));
     }
+    let shown = shown::shown(settings);
+    shown.iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
+    homes::hidden(settings).iter().for_each(|file| mounts.hide(file));
+    sockets(settings, &shown).iter().for_each(|socket| mounts.hide(socket));
     settings.read.iter().for_each(|folder| mounts.mount_if_there("--ro-bind", folder));
     if network == Network::On {
         RESOLVERS.iter().for_each(|folder| mounts.mount_if_there("--ro-bind", Path::new(folder)));
@@ -165,12 +165,13 @@ fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
 
 /// Lists the sockets of the machine's services that are not hidden with a folder: a folder that cannot be written still
 /// lets one connect.
-fn sockets(settings: &Settings) -> Vec<PathBuf> {
+fn sockets(settings: &Settings, shown: &[PathBuf]) -> Vec<PathBuf> {
     let table = fs::read_to_string("/proc/net/unix").unwrap_or_default();
     let path = |line: &str| line.find(" /").and_then(|start| Path::new(&line[start + 1..]).canonicalize().ok());
     let hidden = |path: &PathBuf| {
-        let own = OWN_FOLDERS.iter().map(Path::new).chain(settings.home.as_deref());
-        own.into_iter().any(|folder| path.starts_with(folder))
+        let own = REPLACED.iter().map(Path::new).chain(settings.home.as_deref());
+        let is_below = |folder: &Path| path.starts_with(folder);
+        own.into_iter().any(is_below) && !shown.iter().any(|folder| is_below(folder))
     };
     let found: BTreeSet<PathBuf> = table.lines().filter_map(path).filter(|path| !hidden(path)).collect();
     found.into_iter().collect()

@@ -6,6 +6,7 @@ use crate::support::Run;
 use crate::support::bash;
 use crate::support::reply;
 use crate::support::session;
+use crate::support::skipped;
 use serde_json::Value;
 use serde_json::json;
 use std::fs;
@@ -111,7 +112,7 @@ fn it_works_outside_of_a_project_and_never_shows_the_key() {
 
     let run = project.run(["doctor"]);
 
-    run.exits(0).prints("ok       git        git version ").prints("is in none").hides(KEY);
+    run.exits(0).prints("ok       git        git version ").prints("ok       project    none here: `").hides(KEY);
     run.prints("ok       key        `ANTHROPIC_API_KEY` is set").prints("warning  price      not known for the model");
     project.run(["doctor", "--set", "provider.key_env=OTHER"]).exits(0).prints("`OTHER` is not set");
 }
@@ -167,4 +168,39 @@ fn a_run_that_is_on_is_named_and_not_disturbed() {
     assert!(child.try_wait().unwrap().is_none());
     child.kill().unwrap();
     child.wait().unwrap();
+}
+
+#[test]
+fn a_repository_of_another_user_is_no_missing_repository() {
+    let project = Project::ready();
+    if std::os::unix::fs::chown(project.root(), Some(65534), None).is_err() {
+        return skipped("only the superuser can give a folder away");
+    }
+    let root = project.root().canonicalize().unwrap().display().to_string();
+    let (text, way_out) = (
+        format!("the git repository `{root}` belongs to another user"),
+        format!("`git config --global --add safe.directory '{root}'` trusts it, or run longhaul as its owner"),
+    );
+
+    project.run(["doctor"]).exits(1).prints(&format!("missing  project    {text}")).prints(&way_out);
+    for command in ["status", "init", "run"] {
+        project.run([command]).exits(1).tells(&text).tells(&format!("hint: {way_out}"));
+    }
+
+    project.git(["config", "--global", "--add", "safe.directory", &root]);
+    project.run(["status"]).exits(0);
+    project.run(["doctor"]).exits(0).prints(&format!("ok       project    {root}, branch main"));
+}
+
+#[test]
+fn a_home_that_cannot_be_read_is_no_missing_repository() {
+    let project = Project::new();
+    let circle = project.home().join("circle");
+    std::os::unix::fs::symlink("circle", &circle).unwrap();
+    let circle = circle.display().to_string();
+
+    let run = project.variable("HOME", &circle).run(["doctor"]);
+
+    run.exits(1).prints("missing  project    could not open the git repository around `").hides("none here");
+    run.prints(&format!("→ HOME is `{circle}`, which you cannot read: set it to your own home"));
 }

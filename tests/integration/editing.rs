@@ -153,3 +153,24 @@ fn a_blocked_feature_is_left_out_until_it_is_reopened() {
     project.run(["feature", "reopen", "a"]).exits(0).prints("a: reopened, open");
     assert!(project.played().requests().is_empty());
 }
+
+#[test]
+fn without_a_terminal_no_editor_is_opened_that_nobody_named() {
+    let project = Project::ready().feature("login", "test -f login");
+    let bin = project.home().join("bin");
+    std::fs::create_dir_all(&bin).unwrap();
+    std::fs::write(bin.join("vi"), "#!/bin/sh\ntouch \"$HOME/opened\"\n").unwrap();
+    std::fs::set_permissions(bin.join("vi"), std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", bin.display(), std::env::var("PATH").unwrap());
+    let opened = project.home().join("opened");
+    let project = project.variable("PATH", &path);
+
+    let run = project.run(["feature", "edit", "login"]);
+
+    run.exits(2).tells("there is no terminal for an editor").tells("`longhaul feature edit login --json '{");
+    assert!(!opened.exists());
+    // The twin: one that is named is opened.
+    let project = project.variable("VISUAL", "vi");
+    project.run(["feature", "edit", "login"]).exits(0);
+    assert!(opened.exists());
+}

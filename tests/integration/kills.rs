@@ -19,6 +19,7 @@ use std::fs;
 use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Write;
+use std::path::Path;
 use std::path::PathBuf;
 use std::process::Child;
 use std::process::Command;
@@ -492,4 +493,48 @@ fn acknowledged(events: &[Value]) -> Vec<String> {
         note.map(|path| path.trim_start_matches("/memories/").to_owned()).or_else(file)
     };
     started.filter_map(path).collect()
+}
+
+/// Lists the folders for temporary files that lie there.
+fn scratch_of(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).into_iter().flatten().flatten();
+    let mut names: Vec<String> = entries.map(|entry| entry.file_name().to_string_lossy().into_owned()).collect();
+    names.sort();
+    names
+}
+
+/// What one killed run leaves in `TMPDIR`, the next one removes; a folder of somebody else's stays.
+#[test]
+fn temporary_folders_of_a_killed_run_are_removed_by_the_next() {
+    for mode in ["off", "bubblewrap"] {
+        let project = Project::ready();
+        let tmp = project.root().join("../tmp").components().collect::<PathBuf>();
+        fs::create_dir_all(tmp.join("theirs")).unwrap();
+        let project = project.variable("TMPDIR", &tmp.display().to_string()).variable("LONGHAUL_SANDBOX_MODE", mode);
+        let project = project
+            .feature("a", "test ! -e slow || sleep 60; test -f a")
+            .model([session([reply([bash("true")]), silence()]), makes("a")]);
+        assert_eq!(scratch_of(&tmp), ["theirs"], "{mode}: what ends by itself leaves nothing");
+
+        kill_in_silence(&project);
+        let left = scratch_of(&tmp);
+        assert!(left.iter().any(|name| name.contains("-session-")), "{mode}: {left:?}");
+        project.write("slow", "");
+        project.git(["add", "slow"]);
+        project.git(["commit", "-qm", "slow"]);
+        let child = project.start(["check", "a"]);
+        let start = Instant::now();
+        while !scratch_of(&tmp).iter().any(|name| name.contains("-check-")) && start.elapsed() < PATIENCE {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        kill(child);
+        let left = scratch_of(&tmp);
+        assert!(left.iter().any(|name| name.contains("-check-")), "{mode}: {left:?}");
+        assert!(!left.iter().any(|name| name.contains("-session-")), "{mode}: {left:?}");
+
+        project.git(["rm", "-q", "slow"]);
+        project.git(["commit", "-qm", "fast"]);
+        project.run(["check", "a"]).exits(8);
+        assert_eq!(scratch_of(&tmp), ["theirs"], "{mode}");
+    }
 }

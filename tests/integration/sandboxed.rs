@@ -189,3 +189,79 @@ fn settings_of_git_that_are_turned_off_stay_off_inside() {
 
     project.run(["run"]).exits(0).prints("done: 1 feature proven");
 }
+
+/// Lays a program beside the project, which is below `/tmp`, with what it needs beside it.
+fn program_beside(project: &Project, installation: &str) -> std::path::PathBuf {
+    use std::os::unix::fs::PermissionsExt;
+    let folder = project.root().join("..").canonicalize().unwrap().join(installation);
+    std::fs::create_dir_all(folder.join("bin")).unwrap();
+    std::fs::create_dir_all(folder.join("lib")).unwrap();
+    std::fs::write(folder.join("lib/part"), "").unwrap();
+    let program = folder.join("bin/house-tool");
+    std::fs::write(&program, "#!/bin/sh\ncat \"$(dirname \"$0\")/../lib/part\"\n").unwrap();
+    std::fs::set_permissions(&program, std::fs::Permissions::from_mode(0o755)).unwrap();
+    program
+}
+
+fn with_path(project: Project, program: &std::path::Path) -> Project {
+    let path = format!("{}:{}", program.parent().unwrap().display(), std::env::var("PATH").unwrap());
+    project.variable("PATH", &path)
+}
+
+#[test]
+fn a_program_on_the_path_below_a_replaced_folder_is_there_and_one_beside_it_is_told() {
+    let project = Project::ready().sandboxed();
+    let (shown, hidden) = (program_beside(&project, "shown"), program_beside(&project, "hidden"));
+    let project = with_path(project, &shown).feature("a", "house-tool && test -f a");
+    project.run(["doctor"]).exits(0).prints("1 check, every program is there: house-tool");
+    project.run(["check", "a"]).exits(8).hides("not runnable");
+
+    let project = project.feature("b", &format!("{} && test -f a", hidden.display()));
+    let reason = format!("lies in `{}`, which the sandbox does not show", hidden.display());
+    let folder = hidden.parent().unwrap().parent().unwrap().display().to_string();
+    let way_out = format!("add `{folder}` to `sandbox.read`");
+    project.run(["doctor"]).exits(0).prints(&format!("`{}` {reason}; needed by: check of b", hidden.display()));
+    project.run(["doctor"]).prints(&way_out);
+    project.run(["check", "b"]).shows("not runnable").shows(&format!("{reason}: {way_out}"));
+    // The way out is one.
+    let project = project.variable("LONGHAUL_SANDBOX_READ", &folder);
+    project.run(["doctor"]).exits(0).hides("does not show");
+    project.run(["check", "b"]).exits(8).hides("not runnable");
+}
+
+#[test]
+fn a_folder_on_the_path_into_which_others_can_write_is_not_shown() {
+    use std::os::unix::fs::PermissionsExt;
+    let project = Project::ready().sandboxed();
+    let program = program_beside(&project, "open");
+    let folder = program.parent().unwrap().to_owned();
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o777)).unwrap();
+    let project = with_path(project, &program).feature("a", "house-tool && test -f a");
+
+    let told = format!("`{}` is on your PATH, but others can write into it", folder.display());
+    project
+        .run(["doctor"])
+        .exits(0)
+        .prints(&told)
+        .prints("since others can write into its folder; needed by: check of a");
+    project.run(["check", "a"]).shows("not runnable").shows("since others can write into its folder");
+    std::fs::set_permissions(&folder, std::fs::Permissions::from_mode(0o755)).unwrap();
+    project.run(["doctor"]).exits(0).hides("others can write");
+    project.run(["check", "a"]).exits(8).hides("not runnable");
+}
+
+/// Git's settings may lie anywhere, also where nothing else is shown.
+#[test]
+fn settings_of_git_in_a_file_of_the_home_hold_inside() {
+    let project = Project::ready().sandboxed().feature("a", "test -f a");
+    let file = project.home().join("dot/files/git");
+    std::fs::create_dir_all(file.parent().unwrap()).unwrap();
+    std::fs::write(&file, "[core]\nautocrlf = input\n").unwrap();
+    let project = project.variable("GIT_CONFIG_GLOBAL", &file.display().to_string());
+    let project = project.model([session([reply([bash("printf 'a\\r\\n' > a")]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0).prints("done: 1 feature proven");
+
+    // That setting is read by the held git that commits: without it the line would keep its end.
+    assert_eq!(project.git(["cat-file", "-s", "HEAD:a"]), "2");
+}

@@ -48,6 +48,21 @@ fn an_init_that_was_cut_off_is_finished_by_the_next() {
 }
 
 #[test]
+fn a_checklist_that_is_not_taken_in_is_named_and_looked_at_all_the_same() {
+    let project = Project::ready().feature("f", "test -f f");
+    let before = project.checklist();
+    project.write("../more.json", r#"[{"title": "G", "check": {"run": "test -f g"}}]"#);
+    let run = project.run(["init", "--from", "../more.json"]);
+    run.exits(0).prints("kept      the checklist in memory, which has features already").prints("not taken in");
+
+    for bad in ["{", r#"[{"title": 5, "check": {"run": "x"}}]"#, r#"[{"title": "G", "check": {"run": ""}}]"#] {
+        project.write("../more.json", bad);
+        project.run(["init", "--from", "../more.json"]).exits(2).tells("more.json` cannot be taken in: ");
+    }
+    assert_eq!(project.checklist(), before);
+}
+
+#[test]
 fn init_offers_the_lines_for_the_lock_files_it_finds_and_writes_none() {
     let project = Project::new();
     project.run(["init"]).exits(0).hides("prepare");

@@ -45,14 +45,15 @@ pub(super) fn checks(ws: &mut Workspace, machine: &Machine<'_>) -> Result<Vec<Fi
         }
     }
     let needed = reader.needed;
-    let mut findings = missing("check", &needed, machine);
+    let mut findings = missing("check", &needed, ws, machine);
     if findings.is_empty() {
         let names: Vec<&str> = needed.keys().map(String::as_str).collect();
         findings.push(Finding::ok(
             "check",
             match (count, names.as_slice()) {
                 (0, _) => "there are no checks yet".to_owned(),
-                (_, []) => format!("{} start no program", counted(count, "check")),
+                (1, []) => "1 check, which starts no program".to_owned(),
+                (_, []) => format!("{}, which start no program", counted(count, "check")),
                 (_, names) => format!("{}, every program is there: {}", counted(count, "check"), names.join(", ")),
             },
         ));
@@ -98,7 +99,8 @@ pub(super) fn init_script(ws: &mut Workspace, machine: &Machine<'_>) -> Result<V
     if !executable || interpreter(first_line).is_some_and(|name| name.ends_with("sh")) {
         reader.read_script_text(&text, &script, DEPTH);
     }
-    let mut findings = missing(TOPIC, &reader.needed, machine);
+    let needed = reader.needed;
+    let mut findings = missing(TOPIC, &needed, ws, machine);
     findings.insert(0, Finding::ok(TOPIC, how));
     Ok(findings)
 }
@@ -116,7 +118,9 @@ impl Reader<'_, '_> {
         for words in commands::commands(text) {
             let name = words[0].as_str();
             let plain = !name.contains(['/', '$', '*', '=', '%', '<', '>', '"']) && !is_built_in(name);
-            if plain && (which == Trusting::Every || way_to_get(name).is_some()) {
+            // A path that is not there may be made by what is installed first.
+            let is_there = name.starts_with('/') && Path::new(name).is_file();
+            if is_there || plain && (which == Trusting::Every || way_to_get(name).is_some()) {
                 self.needed.entry(name.to_owned()).or_default().insert(who.to_owned());
             }
             if depth == 0 {
@@ -172,7 +176,7 @@ fn interpreter(first_line: &str) -> Option<String> {
 }
 
 /// Looks for each program where a check would.
-fn missing(topic: &'static str, needed: &Needed, machine: &Machine<'_>) -> Vec<Finding> {
+fn missing(topic: &'static str, needed: &Needed, ws: &Workspace, machine: &Machine<'_>) -> Vec<Finding> {
     let look = |(name, who): (&String, &BTreeSet<String>)| {
         let who = who.iter().map(String::as_str).collect::<Vec<_>>().join(", ");
         match process::find_program(name, machine.path, Path::new("/")) {
@@ -181,13 +185,10 @@ fn missing(topic: &'static str, needed: &Needed, machine: &Machine<'_>) -> Vec<F
                 let unknown = || format!("install `{name}`, or put its folder on the PATH you start longhaul with");
                 Some(Finding::missing(topic, text, way_to_get(name).unwrap_or_else(unknown)))
             }
-            Some(program) if machine.confines() && is_hidden(&program, machine) => {
-                let text = format!(
-                    "`{name}` lies in `{}`, which the sandbox does not show; needed by: {who}",
-                    program.display()
-                );
-                let folder = program.parent().unwrap_or(&program).display();
-                Some(Finding::warning(topic, text, format!("add `{folder}` to `sandbox.read`")))
+            Some(program) if machine.confines() && !program.starts_with(ws.project.root()) => {
+                let hidden = sandbox::hidden(&ws.settings.sandbox, &program)?;
+                let text = format!("`{name}` {}; needed by: {who}", hidden.reason());
+                Some(Finding::warning(topic, text, hidden.way_out()))
             }
             Some(_) => None,
         }
@@ -195,16 +196,9 @@ fn missing(topic: &'static str, needed: &Needed, machine: &Machine<'_>) -> Vec<F
     needed.iter().filter_map(look).collect()
 }
 
-/// Tells whether a program lies in the user's home, but in none of the folders that a private home takes over.
-fn is_hidden(program: &Path, machine: &Machine<'_>) -> bool {
-    let Some(home) = machine.home().filter(|home| program.starts_with(home)) else { return false };
-    !sandbox::TOOL_HOMES.iter().any(|tool| program.starts_with(home.join(tool)))
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::sandbox::Mode;
 
     #[test]
     fn the_first_line_names_a_program() {
@@ -218,14 +212,5 @@ mod tests {
         ] {
             assert_eq!(interpreter(line).as_deref(), name, "{line}");
         }
-    }
-
-    #[test]
-    fn a_program_in_a_home_that_is_not_shown_is_hidden() {
-        let outer = BTreeMap::from([("HOME".to_owned(), "/home/ada".to_owned())]);
-        let machine = Machine::new(&outer, "", Mode::Off, "");
-        let hidden = |path: &str| is_hidden(Path::new(path), &machine);
-        assert!(hidden("/home/ada/own/bin/go"));
-        assert!(!hidden("/home/ada/.cargo/bin/cargo") && !hidden("/usr/bin/go"));
     }
 }

@@ -71,7 +71,11 @@ fn git(machine: &Machine<'_>) -> Finding {
 fn sh(machine: &Machine<'_>) -> Finding {
     match process::find_program("sh", machine.path, Path::new("/")) {
         Some(program) => Finding::ok("sh", program.display().to_string()),
-        None => Finding::missing("sh", format!("there is no `sh` on the PATH `{}`", machine.path), "mend the PATH"),
+        None => Finding::missing(
+            "sh",
+            format!("there is no `sh` on the PATH `{}`", machine.path),
+            "set PATH to hold the folder of `sh`",
+        ),
     }
 }
 

@@ -10,6 +10,7 @@ use crate::engine::workspace::Workspace;
 use crate::gate;
 use crate::project::Project;
 use crate::project::listed;
+use crate::sandbox;
 use anyhow::Result;
 use std::path::Path;
 
@@ -25,6 +26,9 @@ pub fn project(
 ) -> Result<Vec<Finding>> {
     let mut findings = vec![branch(project)?, clean(project)?, checkout(project, settings)?];
     findings.extend(templates(project.root()));
+    if machine.confines() {
+        findings.extend(sandbox::left_out(&settings.sandbox).iter().map(|folder| left_out(folder)));
+    }
     let Some(ws) = ws else {
         let text = "this project has none yet";
         findings.push(Finding::warning("memory", text, "`longhaul init` makes it"));
@@ -63,6 +67,12 @@ fn clean(project: &Project) -> Result<Finding> {
             "commit or stash them before `longhaul run`",
         ),
     })
+}
+
+fn left_out(folder: &Path) -> Finding {
+    let folder = folder.display();
+    let text = format!("`{folder}` is on your PATH, but others can write into it, so the sandbox does not show it");
+    Finding::warning("tools", text, format!("`chmod o-w {folder}`, or add it to `sandbox.read`"))
 }
 
 /// Says where checks run, and why.

@@ -3,17 +3,14 @@
 
 use crate::failure::Failure;
 use crate::failure::Kind;
+use crate::project;
 use crate::project::Elsewhere;
+pub(in crate::gate) use crate::project::remove_folder as remove;
 use anyhow::Context;
 use anyhow::Result;
-use sha2::Digest;
-use sha2::Sha256;
 use std::fs;
 use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::DirBuilderExt;
-use std::os::unix::fs::MetadataExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -30,8 +27,7 @@ impl Private {
             let text = format!("the folder for temporary files `{}` is inside the project", scratch.display());
             return Err(Failure::usage(text).hint("set TMPDIR to a folder outside of it").into());
         }
-        let digest = format!("{:x}", Sha256::digest(root.as_os_str().as_bytes()));
-        let path = scratch.join(format!("longhaul-{}", &digest[..16]));
+        let path = scratch.join(project::scratch_name(root));
         match fs::DirBuilder::new().mode(0o700).create(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => require_own(&path)?,
             made => made.with_context(|| format!("could not make the folder `{}`", path.display()))?,
@@ -77,41 +73,17 @@ impl Drop for Private {
 
 /// Refuses a folder that somebody else may have laid there.
 fn require_own(path: &Path) -> Result<()> {
-    let found = fs::symlink_metadata(path).with_context(|| format!("could not read `{}`", path.display()))?;
-    let own = found.is_dir() && found.uid() == rustix::process::geteuid().as_raw();
-    if own && found.permissions().mode() & 0o077 == 0 {
+    if project::is_own(path) {
         return Ok(());
     }
     let text = format!("`{}` is not a folder that only you can enter", path.display());
     Err(Failure::new(Kind::Failed, text).hint("remove it, or set TMPDIR to another folder").into())
 }
 
-/// Removes a folder with all in it, also where folders inside are read-only; what is not there is fine.
-pub(in crate::gate) fn remove(folder: &Path) -> std::io::Result<()> {
-    match fs::remove_dir_all(folder) {
-        Err(error) if error.kind() == ErrorKind::PermissionDenied => {
-            open_up(folder)?;
-            fs::remove_dir_all(folder)
-        }
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(()),
-        done => done,
-    }
-}
-
-fn open_up(folder: &Path) -> std::io::Result<()> {
-    fs::set_permissions(folder, fs::Permissions::from_mode(0o700))?;
-    for entry in fs::read_dir(folder)? {
-        let entry = entry?;
-        if entry.file_type()?.is_dir() {
-            open_up(&entry.path())?;
-        }
-    }
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::os::unix::fs::PermissionsExt;
 
     #[test]
     fn the_folder_is_the_same_each_time_empty_and_gone_afterwards() {

@@ -13,7 +13,7 @@ fn no_key_and_no_outer_home_is_in_the_environment() {
     assert!(verdict.proves(), "{}", verdict.trial().last_lines(50));
     let home =
         verdict.trial().output().unwrap().text().lines().find(|line| line.starts_with("HOME=")).unwrap().to_owned();
-    assert!(home.contains("longhaul-check-"), "{home}");
+    assert!(home.contains("/longhaul-") && home.contains("-check-"), "{home}");
     // The twin: with the outer environment as it is, the key would be seen.
     bench.settings.environment.insert("ANTHROPIC_API_KEY".to_owned(), "sk-secret".to_owned());
     assert_eq!(bench.finding(&check), Finding::Failed);
@@ -125,7 +125,7 @@ fn nothing_of_a_run_is_left_behind() {
     bench.work();
     bench.judge(&check);
     let left = fs::read_dir(bench.folder.path()).unwrap().flatten().map(|entry| entry.file_name());
-    assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with("longhaul-check-")));
+    assert!(left.into_iter().all(|name| !name.to_string_lossy().starts_with("longhaul-")));
 }
 
 #[test]

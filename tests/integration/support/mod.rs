@@ -23,3 +23,4 @@ pub(crate) use project::KEY;
 pub(crate) use project::Project;
 pub(crate) use run::Run;
 pub(crate) use skip::runs_here;
+pub(crate) use skip::skipped;

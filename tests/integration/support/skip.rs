@@ -10,10 +10,15 @@ use std::process::Command;
 pub(crate) fn runs_here(program: &str) -> bool {
     let found = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
     if !found {
-        let reason = format!("skipped: `{program}` does not run here");
-        assert!(std::env::var_os("LONGHAUL_TEST_NO_SKIP").is_none_or(|set| set != "1"), "{reason}");
-        // Written to the stream itself: what is printed by macro is only shown for tests that fail.
-        writeln!(std::io::stderr(), "{reason}").ok();
+        skipped(&format!("`{program}` does not run here"));
     }
     found
+}
+
+/// Says why a test does not run here; with `LONGHAUL_TEST_NO_SKIP=1` that is a failure.
+#[track_caller]
+pub(crate) fn skipped(reason: &str) {
+    assert!(std::env::var_os("LONGHAUL_TEST_NO_SKIP").is_none_or(|set| set != "1"), "skipped: {reason}");
+    // Written to the stream itself: what is printed by macro is only shown for tests that fail.
+    writeln!(std::io::stderr(), "skipped: {reason}").ok();
 }
