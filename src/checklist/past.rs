@@ -24,7 +24,8 @@ impl Feature {
 
     /// Returns when the check last passed, as written; empty when it never did.
     pub fn checked_at(&self) -> String {
-        let newest = self.checked.as_ref().or(self.evidence.as_ref()).or(self.accepted.as_ref());
+        let green = self.last_verdict.as_ref().filter(|_| !self.is_done() && self.is_already_green());
+        let newest = self.checked.as_ref().or(self.evidence.as_ref()).or(self.accepted.as_ref()).or(green);
         newest.and_then(|record| record["at"].as_str()).unwrap_or_default().to_owned()
     }
 

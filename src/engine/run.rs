@@ -15,6 +15,7 @@ use crate::engine::prepare::Dirty;
 use crate::engine::review;
 use crate::engine::review::Checks;
 use crate::engine::verify;
+use crate::engine::verify::Swept;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
@@ -107,7 +108,7 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
         if proven {
             so_far.breaker.proven();
         }
-        return Ok((!proven).then(|| stuck(&checklist, &tree)));
+        return Ok((!proven && !lost_meanwhile(ws, &checklist, &tree)?).then(|| stuck(&checklist, &tree)));
     };
     let id = feature.id.clone();
     if was_judged(ws, feature)? || !green_now(ws, &id)? {
@@ -200,6 +201,23 @@ fn proven_meanwhile(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
     Ok(any)
 }
 
+/// Looks once more at what is done or already green before the run gives up; tells whether a check fails now, so that
+/// there is work. Nobody is asked to take a feature as already green that is not.
+fn lost_meanwhile(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<bool> {
+    if verify::due(ws, checklist, tree).is_empty() {
+        return Ok(false);
+    }
+    let swept = verify::sweep(ws, &[], None, &Occasion::outside(ws))?;
+    warn_of_regressed(ws, &swept);
+    Ok(!swept.regressed.is_empty())
+}
+
+fn warn_of_regressed(ws: &Workspace, swept: &Swept) {
+    if !swept.regressed.is_empty() {
+        ws.warn(format!("regressed: {}; a check that passed fails now", swept.regressed.join(", ")));
+    }
+}
+
 /// Everything is proven or accepted; the last word is a sweep at the final commit.
 fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Option<Stop>> {
     if !ws.settings.final_sweep {
@@ -212,9 +230,7 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
     }
     ws.notice("final sweep: every check once more at the final commit");
     let swept = verify::sweep(ws, &[], None, &Occasion::outside(ws))?;
-    if !swept.regressed.is_empty() {
-        ws.warn(format!("regressed: {}", swept.regressed.join(", ")));
-    }
+    warn_of_regressed(ws, &swept);
     // Else the same sweep would be due again, for ever.
     if swept.passed.is_empty() && swept.regressed.is_empty() && !ws.interrupt.requested() {
         let text = format!("could not look once more at {}: files are in no commit", swept.left.join(", "));

@@ -88,6 +88,75 @@ fn what_was_green_before_any_work_is_neither_done_nor_open_and_holds_nothing_up(
 }
 
 #[test]
+fn a_sweep_watches_what_was_green_before_any_work() {
+    let breaks = session([reply([bash("touch r; git rm -q a")]), reply([hand_over()])]);
+    let (g, r) =
+        (r#"{"id": "g", "title": "g", "check": "test -f a"}"#, r#"{"id": "r", "title": "r", "check": "test -f r"}"#);
+    let project = Project::ready();
+    project.write("a", "");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "a"]);
+    project.run_with(["feature", "add", "-"], &format!("[{g}, {r}]")).exits(0);
+    assert_eq!(project.status("g"), "already green");
+    let project = project.model([breaks, makes("a")]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).tells("regressed: g").tells("1 session used, 1 feature open");
+    assert_eq!(["g", "r"].map(|id| project.status(id)), ["open", "proven"]);
+    assert_eq!(project.stored("g")["baseline"]["verdict"], "failed");
+    project.run(["accept", "--already-green", "--reason", "x"]).exits(2).tells("no feature is already green");
+
+    project.run(["run"]).exits(0).shows("done: 2 features proven");
+}
+
+#[test]
+fn what_stays_green_is_looked_at_once_on_each_tree() {
+    let project = Project::ready().feature("old", "test -f README").feature("new", "test -f new").model([makes("new")]);
+    let looks = || {
+        let log = project.memory_git(["log", "--format=%B"]);
+        log.matches("recheck: {\"feature\":\"old\",\"verdict\":\"already green\"").count()
+    };
+
+    project.run(["run"]).exits(4).tells("old is already green");
+    assert_eq!((looks(), project.status("old").as_str()), (1, "already green"));
+    project.run(["run"]).exits(4);
+    assert_eq!((looks(), &project.stored("old")["attempts"]), (1, &json!(0)));
+}
+
+#[test]
+fn already_green_is_accepted_only_while_the_check_passes() {
+    let project = Project::ready().feature("lost", "test -f README").feature("kept", "test -d .").model([]);
+    project.git(["rm", "-q", "README"]);
+    project.write("other", "");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "gone"]);
+
+    let accepted = project.run(["accept", "--already-green", "--reason", "x"]);
+
+    accepted
+        .exits(8)
+        .prints("kept: accepted")
+        .prints("lost: not accepted, its check does not pass now: failed: exit code 1");
+    assert_eq!(["lost", "kept"].map(|id| project.status(id)), ["open", "accepted"]);
+    assert_eq!(project.stored("lost")["last_verdict"]["verdict"], "failed");
+    // One named is a person's word all the same, and says what it is worth.
+    project
+        .run(["accept", "lost", "--reason", "seen"])
+        .exits(0)
+        .prints("lost: accepted, although its check does not pass now: failed: exit code 1");
+}
+
+#[test]
+fn what_was_green_and_broke_outside_of_a_session_is_worked_on() {
+    let project = Project::ready().feature("old", "test -f README").model([makes("README")]);
+    project.git(["rm", "-q", "README"]);
+    project.write("other", "");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "gone"]);
+
+    project.run(["run"]).exits(0).tells("regressed: old").shows("done: 1 feature proven");
+}
+
+#[test]
 fn a_regression_is_caught_by_the_sweep_and_worked_on_first() {
     let breaks = session([reply([bash("rm a; touch b")]), reply([hand_over()])]);
     let project = Project::ready()
