@@ -237,6 +237,7 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
         } else {
             // Without a baseline nothing could ever prove it: a person has to look before a session is spent.
             let why = format!("its check has no baseline: {}", verdict.trial().sentence());
+            checklist.record(id, &verdict, false)?;
             checklist.block(id, &why)?;
             told.extend([Fact::verdict("verdict", &verdict), Fact::of("block", id, json!({"reason": why}))]);
         }

@@ -143,6 +143,35 @@ fn a_moved_feature_is_worked_on_in_its_new_turn() {
 }
 
 #[test]
+fn a_check_that_is_at_fault_is_no_work_after_it_was_reopened() {
+    let faults = [
+        ("empty", "# later"),
+        ("tree moved", "echo x >> README"),
+        (
+            "nothing executed",
+            "echo 'running 0 tests'; echo 'test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out'",
+        ),
+    ];
+    for (finding, check) in faults {
+        let project = Project::ready().feature("a", check).model([]);
+        assert_eq!(
+            (project.status("a").as_str(), &project.stored("a")["last_verdict"]["verdict"]),
+            ("blocked", &json!(finding))
+        );
+
+        project.run(["feature", "reopen", "a"]).exits(0).prints("a: reopened, blocked");
+
+        project.run(["run"]).exits(4).tells("`longhaul feature edit a` changes the check");
+        project.run(["status"]).prints("`longhaul feature edit a` changes the check");
+        assert!(project.played().requests().is_empty());
+        project
+            .run(["feature", "edit", "a", "--json", r#"{"check": {"run": "test -f a"}}"#])
+            .exits(0)
+            .prints("a: open");
+    }
+}
+
+#[test]
 fn a_blocked_feature_is_left_out_until_it_is_reopened() {
     let project = Project::ready().feature("a", "test -f a").model([]);
 
