@@ -172,6 +172,21 @@ fn a_check_that_is_at_fault_is_no_work_after_it_was_reopened() {
 }
 
 #[test]
+fn of_a_removed_feature_the_history_is_shown() {
+    let project = Project::ready().feature("gone", "test -f gone").feature("gone2", "true");
+    project.run(["feature", "remove", "gone"]).exits(0);
+
+    project
+        .run(["show", "gone"])
+        .exits(0)
+        .prints("gone: removed\nhistory\n")
+        .prints("check approved")
+        .hides("did you mean");
+    project.run(["show", "gone", "--json"]).exits(0).prints("\"state\":\"removed\"");
+    project.run(["show", "gone3"]).exits(2).tells("did you mean `gone2`?");
+}
+
+#[test]
 fn a_blocked_feature_is_left_out_until_it_is_reopened() {
     let project = Project::ready().feature("a", "test -f a").model([]);
 
