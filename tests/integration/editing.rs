@@ -106,9 +106,16 @@ fn a_changed_check_is_approved_by_the_user_pinned_and_has_a_new_baseline() {
 
 #[test]
 fn scripts_give_fields_as_json_and_cannot_give_what_only_longhaul_writes() {
-    let project = Project::ready().feature("login", "test -f login");
+    let project = Project::ready();
+    let login = r#"{"id": "login", "title": "login", "check": "test -f login", "owner": "eve"}"#;
+    project.run_with(["feature", "add", "-"], login).exits(0);
 
     project.run_with(["feature", "edit", "login", "--json", "-"], r#"{"required": false, "owner": "ada"}"#).exits(0);
+    project
+        .run(["feature", "edit", "login", "--json", r#"{"state": "proven"}"#])
+        .exits(2)
+        .tells("nothing was changed: `state` is not a key of a feature");
+    assert_eq!(project.stored("login")["state"], json!(null));
     assert_eq!(
         (&project.stored("login")["required"], &project.stored("login")["owner"]),
         (&json!(false), &json!("ada"))
