@@ -44,6 +44,18 @@ pub fn reasons(checklist: &Checklist, tree: &str) -> Vec<String> {
     needed.filter_map(|feature| reason(checklist, feature, tree)).collect()
 }
 
+/// Says the same of all but the feature `id`, without those that only wait for other features.
+pub fn reasons_beside(checklist: &Checklist, tree: &str, id: &str) -> Vec<String> {
+    let needed = checklist.needed();
+    let waits = |feature: &Feature| {
+        checklist.state(&feature.id, tree) == State::Waiting
+            && feature.check_problem.is_none()
+            && !checklist.waits_for(feature).is_empty()
+    };
+    let others = checklist.features().iter().filter(|feature| needed.contains(feature.id.as_str()) && feature.id != id);
+    others.filter(|feature| !waits(feature)).filter_map(|feature| reason(checklist, feature, tree)).collect()
+}
+
 fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String> {
     let id = &feature.id;
     let vouch = format!("`longhaul accept {id} --reason TEXT` vouches for it");

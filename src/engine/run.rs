@@ -101,7 +101,8 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
         return finish(ws, &checklist, &tree);
     }
     if let Some(milestone) = pick::reached(&checklist, &tree) {
-        return Ok(Some(pause_at(milestone).into()));
+        let others = pick::reasons_beside(&checklist, &tree, &milestone.id);
+        return Ok(Some(pause_at(milestone, &others).into()));
     }
     let Some(feature) = pick::pick(&checklist, &tree) else {
         let proven = proven_meanwhile(ws, &checklist)?;
@@ -256,13 +257,13 @@ fn done_line(checklist: &Checklist, tree: &str) -> String {
     format!("{proven} proven{notes}")
 }
 
-/// Says that a person has to look before the work goes on.
-fn pause_at(milestone: &Feature) -> Failure {
+/// Says that a person has to look before the work goes on, and at what else.
+fn pause_at(milestone: &Feature, others: &[String]) -> Failure {
     let (id, title) = (&milestone.id, &milestone.title);
-    let text = format!(
-        "the milestone {id} is reached and waits for a person to look: {title}; done are {}",
-        milestone.depends_on.join(", ")
-    );
+    let done = milestone.depends_on.join(", ");
+    let others: String = others.iter().map(|other| format!("\n  {other}")).collect();
+    let text =
+        format!("the milestone {id} is reached and waits for a person to look: {title}; done are {done}{others}");
     Failure::new(Kind::Stuck, text)
         .hint(format!("`longhaul accept {id} --reason TEXT` vouches for it, then `longhaul run` goes on"))
 }
