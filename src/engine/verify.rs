@@ -3,6 +3,7 @@
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::clock::duration;
 use crate::engine::counted;
 use crate::engine::facts::Fact;
 use crate::engine::workspace::Occasion;
@@ -286,6 +287,7 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
         }
         found.left.push(id);
     }
+    tell_out_of_time(ws, &found, limit);
     let mut facts = Vec::new();
     for verdict in &swept.verdicts {
         keep_moved(ws, verdict)?;
@@ -299,6 +301,15 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
         ws.project.keep_base(verdict.commit())?;
     }
     Ok(found)
+}
+
+/// Names the features whose turn did not come; whoever gave a sweep no time at all knows.
+fn tell_out_of_time(ws: &Workspace, found: &Swept, limit: Option<Duration>) {
+    let Some(limit) = limit.filter(|limit| !limit.is_zero() && !found.out_of_time.is_empty()) else { return };
+    let (ids, limit) = (found.out_of_time.join(", "), duration::spell(limit));
+    ws.notice(format!(
+        "not looked at again, since the sweep's {limit} are over: {ids}; `run.sweep_budget` gives it more"
+    ));
 }
 
 /// Puts a sweep's verdict into the checklist; returns what followed from it.

@@ -233,6 +233,25 @@ fn a_feature_tells_its_whole_history() {
 }
 
 #[test]
+fn a_sweep_that_runs_out_of_time_says_whose_turn_did_not_come() {
+    let project = || {
+        Project::ready()
+            .feature("a", "sleep 0.5; test -f a")
+            .feature("b", "sleep 0.5; test -f b")
+            .feature("c", "test -f c")
+            .model([makes("a"), makes("b"), makes("c")])
+    };
+    let said = "not looked at again, since the sweep's ";
+
+    let run = project().run(["run", "--set", "run.sweep_budget=300ms"]);
+    run.exits(0).tells("; `run.sweep_budget` gives it more");
+    // Both were last looked at within one second, so either may come first.
+    assert!(["a", "b"].iter().any(|id| run.stderr.contains(&format!("{said}0.3s are over: {id};"))), "{}", run.whole());
+    project().run(["run"]).exits(0).hides(said);
+    project().run(["run", "--set", "run.sweep_budget=off"]).exits(0).hides(said);
+}
+
+#[test]
 fn the_commit_of_a_sweep_names_every_feature_it_looked_at() {
     let project = Project::ready()
         .feature("a", "test -f a")
