@@ -230,7 +230,11 @@ fn result_parts(result: &Value) -> Vec<String> {
         plain(&result["problem"]),
         plain(&result["verdict"]),
         plain(&result["detail"]).and_then(|detail| detail.lines().next().map(str::to_owned)),
-        plain(&result["exit"]).map(|exit| format!("exit {exit}")),
+        plain(&result["limit"]).map(|limit| format!("after its limit of {limit}")),
+        plain(&result["exit"]).filter(|_| result["limit"].is_null()).map(|exit| match exit.starts_with("signal ") {
+            true => exit,
+            false => format!("exit {exit}"),
+        }),
         result["seconds"].as_f64().map(|seconds| format!("{seconds:.1} s")),
         short(&result["commit"]).map(|commit| format!("commit {commit}")),
         short(&result["check"]).map(|check| format!("check {check}")),

@@ -195,6 +195,7 @@ fn tell(ws: &Workspace, verdict: &Verdict, seen: Seen) {
         finding: shown.to_string(),
         seconds: verdict.trial().duration().as_secs_f64(),
         proves,
+        ended_by: verdict.trial().ended_by().unwrap_or_default(),
         tail,
     });
 }

@@ -252,6 +252,27 @@ fn a_sweep_that_runs_out_of_time_says_whose_turn_did_not_come() {
 }
 
 #[test]
+fn a_check_that_is_ended_names_the_signal_or_the_limit() {
+    let slow = r#"{"id": "slow", "title": "slow", "check": {"run": "sleep 20", "timeout": "1s"}}"#;
+    let project = Project::ready().feature("dies", "kill -11 $$");
+    project.run_with(["feature", "add", "-"], slow).exits(0);
+
+    let run = project.run(["check", "--all"]);
+
+    run.exits(8)
+        .tells("check dies: signalled (signal 11) in ")
+        .tells("check slow: timed out (after its limit of 1s) in 1.");
+    project
+        .run(["show", "dies"])
+        .prints("last result    signalled · signal 11 · ")
+        .prints("not proven: signalled · signal 11");
+    project
+        .run(["show", "slow"])
+        .prints("last result    timed out · after its limit of 1s · ")
+        .prints("not proven: timed out · after its limit of 1s");
+}
+
+#[test]
 fn the_commit_of_a_sweep_names_every_feature_it_looked_at() {
     let project = Project::ready()
         .feature("a", "test -f a")
