@@ -186,7 +186,7 @@ impl Trial {
         let how = match (self.finding, &self.exit) {
             (Finding::Failed, Some(Exit::Code(code))) if *code != 0 => format!("exit code {code} after {seconds}"),
             (Finding::Signalled, Some(Exit::Signal(signal))) => format!("signal {signal} after {seconds}"),
-            (Finding::TimedOut, _) => self.ended_by().unwrap_or_else(|| format!("after {seconds}")),
+            (Finding::TimedOut, Some(_)) => self.ended_by().unwrap_or_else(|| format!("after {seconds}")),
             (_, Some(_)) => format!("after {seconds}"),
             (_, None) => String::new(),
         };
