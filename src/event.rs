@@ -35,8 +35,9 @@ pub enum Event {
     Retrying { reason: String, wait: f64 },
     /// What the run has used, and the limit it is nearest to.
     Spent { tokens: u64, cost: Option<f64>, nearest: String },
-    /// A check was run; `finding` as in the checklist, `tail` the end of its output.
-    CheckEnded { feature: String, finding: String, seconds: f64, proves: bool, tail: String },
+    /// A check was run; `finding` as in the checklist, `ended_by` the signal or limit that ended it, empty when none did,
+    /// `tail` the end of its output.
+    CheckEnded { feature: String, finding: String, seconds: f64, proves: bool, ended_by: String, tail: String },
     /// A commit was made in `place`, `project` or `memory`.
     Committed { place: String, id: String, subject: String },
     /// Something worth telling that needs no action.

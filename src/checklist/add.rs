@@ -173,9 +173,27 @@ pub(super) fn new_check(check: &Value, approved_by: &str) -> Result<Value> {
     Ok(Value::Object(fields))
 }
 
+/// Refuses a key that a feature does not have and that means nothing to longhaul; what a list brought along stays.
+pub(super) fn refuse_unknown(item: &Map<String, Value>, there: &Value) -> Result<()> {
+    refuse_misspelt(item)?;
+    let known = known_keys();
+    let is_new = |key: &&String| !known.contains(&key.as_str()) && there.get(key.as_str()).is_none();
+    match item.keys().find(is_new) {
+        None => Ok(()),
+        Some(key) => {
+            let keys = GIVEN.iter().copied().chain(["check"]).collect::<Vec<_>>().join("`, `");
+            bail!("`{key}` is not a key of a feature, and this one has none of that name; there are `{keys}`")
+        }
+    }
+}
+
+fn known_keys() -> Vec<&'static str> {
+    GIVEN.iter().chain(&KEPT).copied().chain(["check", "claimed", "proposed_check"]).collect()
+}
+
 /// Refuses a key that is one letter away from a known one: kept as an unknown field it would be lost silently.
 pub(super) fn refuse_misspelt(item: &Map<String, Value>) -> Result<()> {
-    let known: Vec<&str> = GIVEN.iter().chain(&KEPT).copied().chain(["check", "claimed", "proposed_check"]).collect();
+    let known = known_keys();
     for key in item.keys().filter(|key| !known.contains(&key.as_str())) {
         if let Some(meant) = known.iter().find(|known| strsim::osa_distance(known, &key.to_lowercase()) <= 1) {
             bail!("`{key}` is not a key of a feature; did you mean `{meant}`?");

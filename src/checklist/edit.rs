@@ -2,7 +2,7 @@
 
 use crate::checklist::add::KEPT;
 use crate::checklist::add::new_check;
-use crate::checklist::add::refuse_misspelt;
+use crate::checklist::add::refuse_unknown;
 use crate::checklist::add::title_of;
 use crate::checklist::feature::id_text;
 use crate::checklist::feature::kind;
@@ -69,7 +69,7 @@ impl Checklist {
             bail!("`id`: the id `{id}` stays, since the history goes by it; add a new feature to have another");
         }
         title_of(&fields)?;
-        refuse_misspelt(&fields)?;
+        refuse_unknown(&fields, &now)?;
         let anew = decides(fields.get("check"))? != decides(before.get("check"))?;
         if let Some(check) = fields.get_mut("check").filter(|check| !check.is_null()) {
             *check = if anew { new_check(check, approved_by)? } else { with_ours(check, &now["check"]) };
@@ -247,6 +247,11 @@ mod tests {
                 "`id`: the id `a` stays, since the history goes by it; add a new feature to have another",
             ),
             (json!({"title": ""}), "a feature needs a `title` of one line"),
+            (
+                json!({"state": "proven"}),
+                "`state` is not a key of a feature, and this one has none of that name; there are `id`, `title`, \
+                 `category`, `description`, `steps`, `priority`, `required`, `depends_on`, `milestone`, `check`",
+            ),
             (json!({"depend_on": []}), "`depend_on` is not a key of a feature; did you mean `depends_on`?"),
             (json!({"depends_on": ["x"]}), "feature `a`: `depends_on`: no feature `x`"),
             (

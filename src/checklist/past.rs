@@ -9,6 +9,9 @@ use serde_json::Value;
 /// Verdicts by which a check ran and did not pass.
 const RAN: [&str; 3] = ["failed", "timed out", "signalled"];
 
+/// Verdicts that are about the check sooner than about the feature.
+const OF_THE_CHECK: [&str; 5] = ["not runnable", "check changed", "tree moved", "empty", "nothing executed"];
+
 impl Baseline {
     /// Tells whether the check came to run and did not pass.
     pub fn is_failure(&self) -> bool {
@@ -24,7 +27,8 @@ impl Feature {
 
     /// Returns when the check last passed, as written; empty when it never did.
     pub fn checked_at(&self) -> String {
-        let newest = self.checked.as_ref().or(self.evidence.as_ref()).or(self.accepted.as_ref());
+        let green = self.last_verdict.as_ref().filter(|_| !self.is_done() && self.is_already_green());
+        let newest = self.checked.as_ref().or(self.evidence.as_ref()).or(self.accepted.as_ref()).or(green);
         newest.and_then(|record| record["at"].as_str()).unwrap_or_default().to_owned()
     }
 
@@ -59,6 +63,12 @@ impl Feature {
     /// Returns the name of the newest result that did not prove it.
     pub fn last_finding(&self) -> Option<&str> {
         self.last_verdict.as_ref()?["verdict"].as_str()
+    }
+
+    /// Tells whether the newest result speaks against the check itself, which work on the feature cannot mend.
+    pub fn is_check_at_fault(&self) -> bool {
+        let newest = self.last_verdict.as_ref().filter(|verdict| self.is_of_this_check(&verdict["check"]));
+        newest.and_then(|verdict| verdict["verdict"].as_str()).is_some_and(|verdict| OF_THE_CHECK.contains(&verdict))
     }
 
     /// Returns how many attempts in a row failed like the newest one.

@@ -17,7 +17,7 @@ pub(super) struct Args {
     #[arg(value_name = "FEATURE", required_unless_present = "already_green")]
     pub(super) features: Vec<String>,
 
-    /// Accept every feature whose check passed before any work on it
+    /// Accept every feature whose check passed before any work on it and passes now
     #[arg(long, conflicts_with = "features")]
     pub(super) already_green: bool,
 
@@ -31,13 +31,19 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
         true => engine::accept::accept_already_green(workspace, &args.reason),
         false => engine::accept::accept(workspace, &args.features, &args.reason),
     })?;
+    let left = accepted.iter().any(|one| matches!(one, Accepted::Left { .. }));
     for one in accepted {
         context.output.data(&match one {
             Accepted::Check { id, difference } => format!(
                 "{difference}\n{id}: the changed check is approved; it has to be red before it can prove anything"
             ),
-            Accepted::Feature(id) => format!("{id}: accepted"),
+            Accepted::Feature { id, failing: None } => format!("{id}: accepted"),
+            Accepted::Feature { id, failing: Some(how) } => {
+                format!("{id}: accepted, although its check does not pass now: {how}")
+            }
+            Accepted::Proven(id) => format!("{id}: proven"),
+            Accepted::Left { id, why } => format!("{id}: not accepted, its check does not pass now: {why}"),
         });
     }
-    Ok(Code::Done)
+    Ok(if left { Code::Unproven } else { Code::Done })
 }

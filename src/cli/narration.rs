@@ -61,8 +61,8 @@ impl Narration {
                 self.spent = Some(format!("{} · {} · nearest limit: {nearest}", count(*tokens), price(*cost)));
                 Vec::new()
             }
-            Event::CheckEnded { feature, finding, seconds, proves, tail } => {
-                check_lines(feature, finding, *seconds, *proves, tail)
+            Event::CheckEnded { feature, finding, seconds, proves, ended_by, tail } => {
+                check_lines(feature, (finding, ended_by), *seconds, *proves, tail)
             }
             Event::Committed { place, id, subject } if place == "project" => {
                 let short = id.get(..8).unwrap_or(id);
@@ -134,14 +134,15 @@ fn turn_line(turn: u32, message: &Value) -> Line {
     }
 }
 
-fn check_lines(feature: &str, finding: &str, seconds: f64, proves: bool, tail: &str) -> Vec<Line> {
+fn check_lines(feature: &str, (finding, ended_by): (&str, &str), seconds: f64, proves: bool, tail: &str) -> Vec<Line> {
     let head = Line::new(Tone::Strong, &format!("check {feature}")).add(Tone::Plain, ": ");
     let tone = match (proves, finding) {
         (true, _) => Tone::Good,
         (false, "passed") => Tone::Plain,
         (false, _) => Tone::Bad,
     };
-    let head = head.add(tone, finding).add(Tone::Plain, &format!(" in {seconds:.1} s"));
+    let ended_by = if ended_by.is_empty() { String::new() } else { format!(" ({ended_by})") };
+    let head = head.add(tone, finding).add(Tone::Plain, &format!("{ended_by} in {seconds:.1} s"));
     let head = if proves { head.add(Tone::Good, ", proven") } else { head };
     let output: Vec<&str> = tail.lines().collect();
     let shown = if finding == "passed" { &[] } else { &output[output.len().saturating_sub(TAIL)..] };
@@ -238,7 +239,7 @@ mod tests {
         };
         let check = |finding: &str, proves| {
             let (feature, tail) = ("login".into(), "one\ntwo\n".into());
-            Event::CheckEnded { feature, finding: finding.into(), seconds: 0.32, proves, tail }
+            Event::CheckEnded { feature, finding: finding.into(), seconds: 0.32, proves, ended_by: String::new(), tail }
         };
         let commit = |place: &str| Event::Committed {
             place: place.into(),
@@ -295,11 +296,12 @@ mod tests {
     #[test]
     fn a_long_output_or_input_takes_few_lines() {
         let tail: String = (1..=50).map(|line| format!("{line}\n")).collect();
-        let check =
-            Event::CheckEnded { feature: "a".into(), finding: "failed".into(), seconds: 1.0, proves: false, tail };
+        let (feature, finding, ended_by) = ("a".into(), "signalled".into(), "signal 11".into());
+        let check = Event::CheckEnded { feature, finding, seconds: 1.0, proves: false, ended_by, tail };
         let lines =
             told(&[check, tool("bash", json!({"command": "x".repeat(5000)})), tool("other", json!({"deep": [1]}))]);
         assert_eq!(lines.len(), 1 + TAIL + 2);
+        assert_eq!(lines[0], "check a: signalled (signal 11) in 1.0 s");
         assert_eq!((lines[1].as_str(), lines[TAIL].as_str()), ("  | 41", "  | 50"));
         assert_eq!(lines[11].chars().count(), "  bash: ".len() + SUMMARY);
         assert_eq!(lines[12], "  other: {\"deep\":[1]}");

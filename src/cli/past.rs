@@ -52,6 +52,7 @@ pub(super) fn event(value: &Value) -> Option<Event> {
                 finding: text("finding"),
                 seconds,
                 proves,
+                ended_by: text("ended_by"),
                 tail: text("tail"),
             }
         }
@@ -88,7 +89,14 @@ mod tests {
             Event::ToolEnded { turn: 2, id: s("i"), name: s("n"), is_error: true, content: json!("c"), seconds: 1.5 },
             Event::Retrying { reason: s("r"), wait: 2.5 },
             Event::Spent { tokens: 9, cost: None, nearest: s("n") },
-            Event::CheckEnded { feature: s("f"), finding: s("failed"), seconds: 0.5, proves: true, tail: s("t") },
+            Event::CheckEnded {
+                feature: s("f"),
+                finding: s("failed"),
+                seconds: 0.5,
+                proves: true,
+                ended_by: s("e"),
+                tail: s("t"),
+            },
             Event::Committed { place: s("p"), id: s("i"), subject: s("s") },
             Event::Notice { text: s("n") },
             Event::Warning { text: s("w") },

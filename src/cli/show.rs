@@ -41,14 +41,16 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
 }
 
 fn feature(workspace: &Workspace, id: &str, json: bool, context: &Context) -> Result<()> {
-    let (feature, state) = engine::status::feature(workspace, id)?;
     let history = engine::facts::history(&workspace.memory, id)?;
+    let (feature, state) = engine::status::feature(workspace, id)?;
     if json {
         let form = form(&feature["check"]);
         context.output.json(&json!({"feature": feature, "state": state, "form": form, "history": history}));
         return Ok(());
     }
-    feature_lines(&feature, &state).iter().for_each(|line| context.output.data_line(line));
+    let lines =
+        if state == engine::status::REMOVED { vec![head(&feature, &state)] } else { feature_lines(&feature, &state) };
+    lines.iter().for_each(|line| context.output.data_line(line));
     context.output.data("history");
     history.iter().flat_map(history_lines).for_each(|line| context.output.data_line(&line));
     Ok(())
@@ -67,8 +69,7 @@ fn session(workspace: &Workspace, number: u32, json: bool, context: &Context) ->
 /// Renders a feature as the checklist keeps it; `state` is the derived one.
 pub(super) fn feature_lines(feature: &Value, state: &str) -> Vec<Line> {
     let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
-    let head = Line::new(Tone::Strong, &text(&feature["id"])).add(Tone::Plain, ": ").add(tone(state), state);
-    let mut lines = vec![head, Line::plain(&text(&feature["title"]))];
+    let mut lines = vec![head(feature, state), Line::plain(&text(&feature["title"]))];
     lines.extend(text(&feature["description"]).lines().map(Line::plain));
     for (at, step) in feature["steps"].as_array().into_iter().flatten().enumerate() {
         lines.push(Line::plain(&format!("  {}. {}", at + 1, text(step))));
@@ -89,6 +90,9 @@ pub(super) fn feature_lines(feature: &Value, state: &str) -> Vec<Line> {
         ("accepted", "accepted"),
     ];
     for (key, label) in results.into_iter().filter(|(key, _)| feature[key].is_object()) {
+        let was_green =
+            key == "baseline" && matches!(feature[key]["verdict"].as_str(), Some("passed" | "already green"));
+        let label = if was_green { "baseline" } else { label };
         lines.extend(result_lines(label, &feature[key]));
     }
     for (key, label) in [("blocked", "blocked"), ("check_problem", "waits")] {
@@ -98,6 +102,11 @@ pub(super) fn feature_lines(feature: &Value, state: &str) -> Vec<Line> {
         feature["attempts"].as_u64().filter(|tries| *tries > 0).map(|tries| labelled("tries", &tries.to_string())),
     );
     lines
+}
+
+fn head(feature: &Value, state: &str) -> Line {
+    let id = feature["id"].as_str().unwrap_or_default();
+    Line::new(Tone::Strong, id).add(Tone::Plain, ": ").add(tone(state), state)
 }
 
 /// Renders a session's recorded events as the lines that were shown while it ran.
@@ -141,6 +150,7 @@ fn history_lines(fact: &Value) -> Vec<Line> {
         "edit" => "edited",
         "move" => "moved",
         "reopen" => "reopened",
+        "remove" => "removed",
         "block" => "blocked",
         kind => kind,
     };
@@ -220,7 +230,11 @@ fn result_parts(result: &Value) -> Vec<String> {
         plain(&result["problem"]),
         plain(&result["verdict"]),
         plain(&result["detail"]).and_then(|detail| detail.lines().next().map(str::to_owned)),
-        plain(&result["exit"]).map(|exit| format!("exit {exit}")),
+        plain(&result["limit"]).map(|limit| format!("after its limit of {limit}")),
+        plain(&result["exit"]).filter(|_| result["limit"].is_null()).map(|exit| match exit.starts_with("signal ") {
+            true => exit,
+            false => format!("exit {exit}"),
+        }),
         result["seconds"].as_f64().map(|seconds| format!("{seconds:.1} s")),
         short(&result["commit"]).map(|commit| format!("commit {commit}")),
         short(&result["check"]).map(|check| format!("check {check}")),
@@ -300,6 +314,16 @@ tries          2
         let expected =
             "a: accepted\nA\ncheck          a person looks\naccepted       I looked · already green · today\n";
         assert_eq!(rendered(&feature_lines(&looked, "accepted")), expected);
+    }
+
+    #[test]
+    fn a_baseline_that_was_green_is_not_called_red() {
+        let shown = |verdict: &str| {
+            let feature = json!({"id": "a", "title": "A", "baseline": {"verdict": verdict, "commit": "0123456789"}});
+            rendered(&feature_lines(&feature, "open"))
+        };
+        assert!(shown("already green").contains("\nbaseline       already green · commit 01234567\n"));
+        assert!(shown("failed").contains("\nwas red        failed · commit 01234567\n"));
     }
 
     #[test]

@@ -8,10 +8,12 @@ use crate::engine::facts::Fact;
 use crate::engine::feature;
 use crate::engine::prepare;
 use crate::engine::verify;
+use crate::engine::verify::Attempt;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::gate;
+use crate::gate::Finding;
 use crate::gate::Verdict;
 use anyhow::Result;
 use serde_json::json;
@@ -21,8 +23,12 @@ use serde_json::json;
 pub enum Accepted {
     /// The check had changed; its present form is pinned and has a new baseline. The difference is for people.
     Check { id: String, difference: String },
-    /// A person vouches for the feature.
-    Feature(String),
+    /// A person vouches for the feature; says too how its check failed, if it did.
+    Feature { id: String, failing: Option<String> },
+    /// The check proves it by now.
+    Proven(String),
+    /// Not accepted: the check does not pass now. Says how.
+    Left { id: String, why: String },
 }
 
 /// Accepts these features. One whose check differs from its pins gets the check approved; any other is vouched for, and
@@ -46,7 +52,7 @@ pub fn accept(ws: &mut Workspace, ids: &[String], reason: &str) -> Result<Vec<Ac
     Ok(done)
 }
 
-/// Accepts every feature whose check passed before any work.
+/// Accepts every feature whose check passed before any work and passes now; what the others found is recorded.
 pub fn accept_already_green(ws: &mut Workspace, reason: &str) -> Result<Vec<Accepted>> {
     let tree = ws.tree()?;
     let checklist = ws.checklist()?;
@@ -56,7 +62,28 @@ pub fn accept_already_green(ws: &mut Workspace, reason: &str) -> Result<Vec<Acce
     if ids.is_empty() {
         return Err(Failure::usage("no feature is already green").hint("see `longhaul status`").into());
     }
-    accept(ws, &ids, reason)
+    if reason.trim().is_empty() {
+        return Err(Failure::usage("vouching for features needs a reason; nothing was accepted")
+            .hint("say what you looked at: `longhaul accept --already-green --reason TEXT`")
+            .into());
+    }
+    prepare::adopt(ws)?;
+    prepare::require_clean(ws)?;
+    ids.iter().map(|id| accept_if_green(ws, id, reason)).collect()
+}
+
+fn accept_if_green(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
+    let at = Occasion::outside(ws);
+    let checklist = ws.checklist()?;
+    let verdict = verify::judge(ws, checklist.find(id)?, &at)?;
+    if verdict.finding() == Finding::AlreadyGreen {
+        return vouch(ws, id, reason, Some(&verdict));
+    }
+    let outcome = verify::settle(ws, verdict, Attempt::Free, &at)?;
+    Ok(match outcome.verdict.proves() {
+        true => Accepted::Proven(outcome.id),
+        false => Accepted::Left { id: outcome.id, why: outcome.verdict.trial().sentence() },
+    })
 }
 
 fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
@@ -71,17 +98,24 @@ fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
         )?;
         return Ok(Accepted::Check { id: id.to_owned(), difference });
     }
+    let verdict = look(ws, checklist.find(id)?)?;
+    vouch(ws, id, reason, verdict.as_ref())
+}
+
+/// Commits a person's word for a feature, with what its check found.
+fn vouch(ws: &mut Workspace, id: &str, reason: &str, verdict: Option<&Verdict>) -> Result<Accepted> {
+    let mut checklist = ws.checklist()?;
     let head = ws.head()?;
     let at = ws.clock.now().to_string();
     let place = Place { commit: &head.commit, tree: &head.tree, at: &at };
-    let verdict = look(ws, checklist.find(id)?)?;
-    checklist.accept(id, reason.trim(), place, verdict.as_ref())?;
+    checklist.accept(id, reason.trim(), place, verdict)?;
     let origin = ws.origin(None, Some(id));
-    let found = verdict.as_ref().map(|verdict| verdict.finding().as_str());
+    let found = verdict.map(|verdict| verdict.finding().as_str());
     let told = json!({"reason": reason.trim(), "verdict": found, "commit": head.commit});
     let told = [Fact::of("accept", id, told)];
     ws.save_told(&checklist, &format!("checklist: accept {id}"), &told, vec![], &origin)?;
-    Ok(Accepted::Feature(id.to_owned()))
+    let failing = verdict.filter(|verdict| !verdict.finding().is_green()).map(|verdict| verdict.trial().sentence());
+    Ok(Accepted::Feature { id: id.to_owned(), failing })
 }
 
 /// Says how the files that decide the check differ from what was approved, if they do.

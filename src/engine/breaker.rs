@@ -2,6 +2,7 @@
 //!
 //! One feature that is hard never stops it: that feature is blocked, and the others go on.
 
+use crate::engine::counted;
 use std::collections::BTreeSet;
 
 /// What a session came to, as far as it decides whether the run goes on.
@@ -78,7 +79,8 @@ impl Breaker {
     pub fn tripped(&self, limit: u32, others: bool) -> Option<String> {
         let Streak { sessions, features } = &self.idle;
         if *sessions >= limit && (features.len() > 1 || !others) {
-            return Some(format!("{sessions} sessions in a row proved nothing and changed nothing"));
+            let sessions = counted(*sessions as usize, "session");
+            return Some(format!("{sessions} in a row proved nothing and changed nothing"));
         }
         let Streak { sessions, features } = &self.equal;
         // A check that could not run is a fault around it sooner than two features that are hard in the same way.
@@ -86,8 +88,9 @@ impl Breaker {
         if *sessions >= limit && features.len() >= enough {
             let of: Vec<&str> = features.iter().flatten().map(String::as_str).collect();
             let said = if self.last.said.is_empty() { String::new() } else { format!(": {}", self.last.said) };
+            let sessions = counted(*sessions as usize, "session");
             return Some(format!(
-                "{sessions} sessions in a row failed in the same way, on {}, and proved nothing{said}",
+                "{sessions} in a row failed in the same way, on {}, and proved nothing{said}",
                 of.join(", ")
             ));
         }
@@ -106,6 +109,13 @@ mod tests {
 
     fn idle(feature: &str) -> Session {
         Session { feature: Some(feature.to_owned()), ..Session::default() }
+    }
+
+    #[test]
+    fn one_session_is_one() {
+        let mut breaker = Breaker::default();
+        breaker.note(idle("a"));
+        assert_eq!(breaker.tripped(1, false).unwrap(), "1 session in a row proved nothing and changed nothing");
     }
 
     fn after(sessions: impl IntoIterator<Item = Session>, others: bool) -> Option<String> {

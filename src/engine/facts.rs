@@ -36,7 +36,9 @@ impl Fact {
     pub fn verdict(kind: &'static str, verdict: &Verdict) -> Self {
         let whole = verdict.to_last_verdict();
         let mut rest = Map::new();
-        for key in ["verdict", "exit", "seconds", "commit", "check", "output", "level", "checkout", "session", "at"] {
+        for key in
+            ["verdict", "exit", "limit", "seconds", "commit", "check", "output", "level", "checkout", "session", "at"]
+        {
             rest.insert(key.to_owned(), whole[key].clone());
         }
         let detail: String = verdict.trial().detail().lines().next().unwrap_or_default().chars().take(DETAIL).collect();

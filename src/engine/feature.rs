@@ -183,7 +183,8 @@ pub fn remove(ws: &mut Workspace, id: &str) -> Result<()> {
     ws.save_told(&checklist, &format!("checklist: remove {id}"), &[told], vec![], &origin)
 }
 
-/// Clears the block and the attempts of a feature, so that it is tried again; returns its state.
+/// Clears the block and the attempts of a feature, so that it is tried again; returns its state. A check that has no
+/// baseline is run at once: if that fails as before, the feature is blocked again, and no session is spent on it.
 pub fn reopen(ws: &mut Workspace, id: &str) -> Result<State> {
     let mut checklist = ws.checklist()?;
     checklist.find(id)?;
@@ -191,5 +192,10 @@ pub fn reopen(ws: &mut Workspace, id: &str) -> Result<State> {
     let origin = ws.origin(None, Some(id));
     let told = Fact::of("reopen", id, json!({}));
     ws.save_told(&checklist, &format!("checklist: reopen {id}"), &[told], vec![], &origin)?;
-    Ok(checklist.state(id, &ws.tree()?))
+    let feature = checklist.find(id)?;
+    let runs = feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command);
+    if runs && feature.baseline.is_none() {
+        baselines_if_clean(ws)?;
+    }
+    Ok(ws.checklist()?.state(id, &ws.tree()?))
 }

@@ -238,13 +238,14 @@ fn block_if_tried_enough(ws: &mut Workspace, session: &Session, id: &str) -> Res
     let why = if attempts < ws.settings.attempts {
         format!("{equal} attempts in a row failed in the same way")
     } else {
-        format!("{attempts} attempts did not prove it")
+        format!("{} did not prove it", counted(attempts as usize, "attempt"))
     };
     checklist.block(id, &why)?;
     let origin = ws.origin(Some(session.number), Some(id));
-    ws.warn(format!("{id} is blocked after {attempts} attempts; `longhaul show {id}` tells why"));
+    let attempts = counted(attempts as usize, "attempt");
+    ws.warn(format!("{id} is blocked after {attempts}; `longhaul show {id}` tells why"));
     let told = [Fact::of("block", id, json!({"reason": why}))];
-    ws.save_told(&checklist, &format!("checklist: block {id} after {attempts} attempts"), &told, vec![], &origin)
+    ws.save_told(&checklist, &format!("checklist: block {id} after {attempts}"), &told, vec![], &origin)
 }
 
 /// Gathers the facts of the session, and after them the agent's own words.

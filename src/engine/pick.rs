@@ -44,6 +44,18 @@ pub fn reasons(checklist: &Checklist, tree: &str) -> Vec<String> {
     needed.filter_map(|feature| reason(checklist, feature, tree)).collect()
 }
 
+/// Says the same of all but the feature `id`, without those that only wait for other features.
+pub fn reasons_beside(checklist: &Checklist, tree: &str, id: &str) -> Vec<String> {
+    let needed = checklist.needed();
+    let waits = |feature: &Feature| {
+        checklist.state(&feature.id, tree) == State::Waiting
+            && feature.check_problem.is_none()
+            && !checklist.waits_for(feature).is_empty()
+    };
+    let others = checklist.features().iter().filter(|feature| needed.contains(feature.id.as_str()) && feature.id != id);
+    others.filter(|feature| !waits(feature)).filter_map(|feature| reason(checklist, feature, tree)).collect()
+}
+
 fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String> {
     let id = &feature.id;
     let vouch = format!("`longhaul accept {id} --reason TEXT` vouches for it");
@@ -51,7 +63,12 @@ fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String
         State::Proven | State::Accepted | State::Stale | State::Open | State::Regressed => None,
         State::Blocked => {
             let why = feature.blocked.as_deref().unwrap_or("no reason given");
-            Some(format!("{id} is blocked: {why}; `longhaul feature reopen {id}` tries it again, {vouch}"))
+            let again = format!("`longhaul feature reopen {id}` tries it again");
+            let way_out = match feature.is_check_at_fault() {
+                true => format!("`longhaul feature edit {id}` changes the check, {again} as it is"),
+                false => again,
+            };
+            Some(format!("{id} is blocked: {why}; {way_out}, {vouch}"))
         }
         State::AlreadyGreen => Some(format!(
             "{id} is already green: its check passed before any work; `longhaul accept {id} --reason TEXT` takes it"
@@ -75,6 +92,8 @@ fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::gate::Finding;
+    use crate::gate::Verdict;
     use serde_json::json;
 
     fn checklist(features: &serde_json::Value) -> Checklist {
@@ -92,6 +111,23 @@ mod tests {
         assert_eq!(pick(&list, "t").unwrap().id, "base");
         assert_eq!(pick(&checklist(&json!([alone])), "t"), None);
         assert!(complete(&checklist(&json!([alone]))) && !complete(&list));
+    }
+
+    #[test]
+    fn of_a_check_that_is_at_fault_itself_the_way_out_is_to_change_it() {
+        let at_fault = |finding| {
+            let mut list = checklist(&json!([{"id": "a", "title": "x", "check": "true"}]));
+            let check = list.get("a").unwrap().check.clone().unwrap();
+            list.record("a", &Verdict::example("a", &check, finding, "t"), false).unwrap();
+            list.block("a", "why").unwrap();
+            reasons(&list, "t")[0].contains("why; `longhaul feature edit a` changes the check, ")
+        };
+        for finding in
+            [Finding::Empty, Finding::TreeMoved, Finding::NothingExecuted, Finding::CheckChanged, Finding::NotRunnable]
+        {
+            assert!(at_fault(finding), "{finding}");
+        }
+        assert!(!at_fault(Finding::Failed) && !at_fault(Finding::NotReady));
     }
 
     #[test]

@@ -15,6 +15,7 @@ use crate::engine::prepare::Dirty;
 use crate::engine::review;
 use crate::engine::review::Checks;
 use crate::engine::verify;
+use crate::engine::verify::Swept;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
@@ -100,14 +101,15 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
         return finish(ws, &checklist, &tree);
     }
     if let Some(milestone) = pick::reached(&checklist, &tree) {
-        return Ok(Some(pause_at(milestone).into()));
+        let others = pick::reasons_beside(&checklist, &tree, &milestone.id);
+        return Ok(Some(pause_at(milestone, &others).into()));
     }
     let Some(feature) = pick::pick(&checklist, &tree) else {
         let proven = proven_meanwhile(ws, &checklist)?;
         if proven {
             so_far.breaker.proven();
         }
-        return Ok((!proven).then(|| stuck(&checklist, &tree)));
+        return Ok((!proven && !lost_meanwhile(ws, &checklist, &tree)?).then(|| stuck(&checklist, &tree)));
     };
     let id = feature.id.clone();
     if was_judged(ws, feature)? || !green_now(ws, &id)? {
@@ -200,6 +202,23 @@ fn proven_meanwhile(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
     Ok(any)
 }
 
+/// Looks once more at what is done or already green before the run gives up; tells whether a check fails now, so that
+/// there is work. Nobody is asked to take a feature as already green that is not.
+fn lost_meanwhile(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<bool> {
+    if verify::due(ws, checklist, tree).is_empty() {
+        return Ok(false);
+    }
+    let swept = verify::sweep(ws, &[], None, &Occasion::outside(ws))?;
+    warn_of_regressed(ws, &swept);
+    Ok(!swept.regressed.is_empty())
+}
+
+fn warn_of_regressed(ws: &Workspace, swept: &Swept) {
+    if !swept.regressed.is_empty() {
+        ws.warn(format!("regressed: {}; a check that passed fails now", swept.regressed.join(", ")));
+    }
+}
+
 /// Everything is proven or accepted; the last word is a sweep at the final commit.
 fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Option<Stop>> {
     if !ws.settings.final_sweep {
@@ -212,9 +231,7 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
     }
     ws.notice("final sweep: every check once more at the final commit");
     let swept = verify::sweep(ws, &[], None, &Occasion::outside(ws))?;
-    if !swept.regressed.is_empty() {
-        ws.warn(format!("regressed: {}", swept.regressed.join(", ")));
-    }
+    warn_of_regressed(ws, &swept);
     // Else the same sweep would be due again, for ever.
     if swept.passed.is_empty() && swept.regressed.is_empty() && !ws.interrupt.requested() {
         let text = format!("could not look once more at {}: files are in no commit", swept.left.join(", "));
@@ -240,13 +257,13 @@ fn done_line(checklist: &Checklist, tree: &str) -> String {
     format!("{proven} proven{notes}")
 }
 
-/// Says that a person has to look before the work goes on.
-fn pause_at(milestone: &Feature) -> Failure {
+/// Says that a person has to look before the work goes on, and at what else.
+fn pause_at(milestone: &Feature, others: &[String]) -> Failure {
     let (id, title) = (&milestone.id, &milestone.title);
-    let text = format!(
-        "the milestone {id} is reached and waits for a person to look: {title}; done are {}",
-        milestone.depends_on.join(", ")
-    );
+    let done = milestone.depends_on.join(", ");
+    let others: String = others.iter().map(|other| format!("\n  {other}")).collect();
+    let text =
+        format!("the milestone {id} is reached and waits for a person to look: {title}; done are {done}{others}");
     Failure::new(Kind::Stuck, text)
         .hint(format!("`longhaul accept {id} --reason TEXT` vouches for it, then `longhaul run` goes on"))
 }

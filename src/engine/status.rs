@@ -2,6 +2,7 @@
 
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::engine::facts;
 use crate::engine::pick;
 use crate::engine::run;
 use crate::engine::workspace::Workspace;
@@ -12,6 +13,7 @@ use crate::transcript;
 use anyhow::Result;
 use serde::Serialize;
 use serde_json::Value;
+use serde_json::json;
 use std::path::PathBuf;
 
 /// Everything `status` shows.
@@ -157,9 +159,15 @@ fn tokens_of(usage: &Value) -> u64 {
         .sum()
 }
 
-/// Returns a feature as the checklist keeps it, and its derived state.
+/// Stands for the state of a feature that is in the checklist no more.
+pub const REMOVED: &str = "removed";
+
+/// Returns a feature as the checklist keeps it, and its derived state. Of one that was removed only the history is left.
 pub fn feature(ws: &Workspace, id: &str) -> Result<(Value, String)> {
     let (checklist, _) = ws.committed_checklist()?;
+    if checklist.get(id).is_none() && !facts::history(&ws.memory, id)?.is_empty() {
+        return Ok((json!({"id": id}), REMOVED.to_owned()));
+    }
     checklist.find(id)?;
     let tree = ws.tree()?;
     Ok((checklist.json(id).cloned().unwrap_or_default(), checklist.state(id, &tree).to_string()))

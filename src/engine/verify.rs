@@ -3,6 +3,7 @@
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::clock::duration;
 use crate::engine::counted;
 use crate::engine::facts::Fact;
 use crate::engine::workspace::Occasion;
@@ -43,9 +44,16 @@ pub struct Outcome {
 /// # Errors
 /// A usage failure when there is no such feature, or it has no check.
 pub fn verify(ws: &mut Workspace, id: &str, attempt: Attempt, at: &Occasion) -> Result<Outcome> {
+    let checklist = ws.checklist()?;
+    let verdict = judge(ws, checklist.find(id)?, at)?;
+    settle(ws, verdict, attempt, at)
+}
+
+/// Tells a verdict and commits what follows from it for its feature.
+pub fn settle(ws: &mut Workspace, verdict: Verdict, attempt: Attempt, at: &Occasion) -> Result<Outcome> {
     let mut checklist = ws.checklist()?;
+    let id = verdict.feature();
     let feature = checklist.find(id)?.clone();
-    let verdict = judge(ws, &feature, at)?;
     tell(ws, &verdict, if feature.is_done() { Seen::Again } else { Seen::ForProof });
     // A feature that is not done keeps the reason, for the session that comes next.
     if verdict.finding() == Finding::Interrupted || (feature.is_done() && says_nothing(&verdict)) {
@@ -187,6 +195,7 @@ fn tell(ws: &Workspace, verdict: &Verdict, seen: Seen) {
         finding: shown.to_string(),
         seconds: verdict.trial().duration().as_secs_f64(),
         proves,
+        ended_by: verdict.trial().ended_by().unwrap_or_default(),
         tail,
     });
 }
@@ -230,6 +239,7 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
         } else {
             // Without a baseline nothing could ever prove it: a person has to look before a session is spent.
             let why = format!("its check has no baseline: {}", verdict.trial().sentence());
+            checklist.record(id, &verdict, false)?;
             checklist.block(id, &why)?;
             told.extend([Fact::verdict("verdict", &verdict), Fact::of("block", id, json!({"reason": why}))]);
         }
@@ -258,7 +268,7 @@ pub struct Swept {
     pub out_of_time: Vec<String>,
 }
 
-/// Re-runs the checks of features already done whose newest pass is of another tree; all in one commit.
+/// Re-runs the checks of features done or already green whose newest pass is of another tree; all in one commit.
 ///
 /// `touched` are the paths changed by the session: checks that depend on them go first.
 pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at: &Occasion) -> Result<Swept> {
@@ -267,7 +277,9 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
     if due.is_empty() {
         return Ok(Swept::default());
     }
-    let told = &mut |verdict: &Verdict| tell(ws, verdict, Seen::Again);
+    let proves =
+        |verdict: &Verdict| verdict.proves() && !checklist.get(verdict.feature()).is_some_and(Feature::is_done);
+    let told = &mut |verdict: &Verdict| tell(ws, verdict, if proves(verdict) { Seen::ForProof } else { Seen::Again });
     let swept = ws.gate(at)?.sweep(gate::order(due, touched), limit, &|id| ws.pinned(id), told)?;
     let mut found = Swept::default();
     for (id, reason) in swept.left {
@@ -276,30 +288,54 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
         }
         found.left.push(id);
     }
+    tell_out_of_time(ws, &found, limit);
     let mut facts = Vec::new();
     for verdict in &swept.verdicts {
         keep_moved(ws, verdict)?;
-        let id = verdict.feature().to_owned();
-        if verdict.finding().is_green() {
-            checklist.rechecked(&id, verdict)?;
-            facts.push(Fact::verdict("recheck", verdict));
-            found.passed.push(id);
-        } else {
-            checklist.regress(&id, verdict)?;
-            facts.push(Fact::verdict("regression", verdict));
-            found.regressed.push(id);
-        }
+        facts.push(Fact::verdict(look_again(&mut checklist, verdict)?, verdict));
+        let list = if verdict.finding().is_green() { &mut found.passed } else { &mut found.regressed };
+        list.push(verdict.feature().to_owned());
     }
     let origin = ws.origin(at.session, None);
     ws.save_told(&checklist, &subject_of(&found), &facts, vec![], &origin)?;
+    for verdict in swept.verdicts.iter().filter(|verdict| verdict.is_red()) {
+        ws.project.keep_base(verdict.commit())?;
+    }
     Ok(found)
 }
 
-/// Lists the done features whose newest pass is of another tree than `tree`.
+/// Names the features whose turn did not come; whoever gave a sweep no time at all knows.
+fn tell_out_of_time(ws: &Workspace, found: &Swept, limit: Option<Duration>) {
+    let Some(limit) = limit.filter(|limit| !limit.is_zero() && !found.out_of_time.is_empty()) else { return };
+    let (ids, limit) = (found.out_of_time.join(", "), duration::spell(limit));
+    ws.notice(format!(
+        "not looked at again, since the sweep's {limit} are over: {ids}; `run.sweep_budget` gives it more"
+    ));
+}
+
+/// Puts a sweep's verdict into the checklist; returns what followed from it.
+fn look_again(checklist: &mut Checklist, verdict: &Verdict) -> Result<&'static str> {
+    let id = verdict.feature();
+    let (done, green) = (checklist.find(id)?.is_done(), verdict.finding().is_green());
+    match done {
+        true if green => checklist.rechecked(id, verdict)?,
+        true => checklist.regress(id, verdict)?,
+        false if verdict.proves() => {
+            checklist.prove(id, verdict)?;
+            return Ok("proof");
+        }
+        // It was green before any work: still so, or open from now on.
+        false => checklist.record(id, verdict, false)?,
+    }
+    Ok(if green { "recheck" } else { "regression" })
+}
+
+/// Lists the features that are done, or were green before any work, and whose newest pass is of another tree than `tree`.
 pub fn due(ws: &Workspace, checklist: &Checklist, tree: &str) -> Vec<Candidate> {
     let is_due = |feature: &Feature| match checklist.state(&feature.id, tree) {
         State::Stale => true,
         State::Accepted => feature.is_accepted_green() && !feature.was_green_on(tree),
+        State::AlreadyGreen => !feature.was_judged_on(tree) && green_baseline(ws, feature).as_deref() != Some(tree),
         _ => false,
     };
     let candidate = |feature: &Feature| {
@@ -307,6 +343,12 @@ pub fn due(ws: &Workspace, checklist: &Checklist, tree: &str) -> Vec<Candidate> 
         Some(Candidate { feature: feature.id.clone(), check, known: known(ws, feature), at: feature.checked_at() })
     };
     checklist.features().iter().filter_map(candidate).collect()
+}
+
+/// Returns the tree on which the check passed before any work.
+fn green_baseline(ws: &Workspace, feature: &Feature) -> Option<String> {
+    let baseline = feature.baseline.as_ref().filter(|_| feature.red().is_none())?;
+    ws.project.tree_of(&baseline.commit).ok()
 }
 
 fn subject_of(swept: &Swept) -> String {

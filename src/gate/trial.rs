@@ -235,6 +235,7 @@ impl<'a> Run<'a> {
         loop {
             let (finished, tampered) = self.shell(&check.run, &check.cwd, expect, self.limit, Leftovers::End)?;
             let mut trial = judged(finished, expect);
+            trial.limit = Some(self.limit).filter(|_| trial.exit == Some(Exit::TimedOut));
             if let (Finding::Passed, Some(name)) = (trial.finding, tampered) {
                 trial.finding = Finding::CheckChanged;
                 trial.detail = format!("`$LONGHAUL_CHECKS/{name}` was changed while the check ran");

@@ -1,5 +1,6 @@
 //! What one run of a check found.
 
+use crate::clock::duration;
 use crate::gate::checkout::Place;
 use crate::process::Exit;
 use crate::process::Output;
@@ -106,6 +107,8 @@ pub struct Trial {
     pub(in crate::gate) runs: u32,
     /// It passed and then failed, on the same tree.
     pub(in crate::gate) flipped: bool,
+    /// The time after which it was ended, if it was.
+    pub(in crate::gate) limit: Option<Duration>,
     /// Why, when the exit code does not say it.
     pub(in crate::gate) detail: String,
 }
@@ -122,6 +125,7 @@ impl Trial {
             saved: None,
             runs: 0,
             flipped: false,
+            limit: None,
             detail,
         }
     }
@@ -167,12 +171,22 @@ impl Trial {
         &self.detail
     }
 
+    /// Returns what ended it where it did not end by itself: a signal or its limit.
+    pub fn ended_by(&self) -> Option<String> {
+        match (self.finding, &self.exit) {
+            (Finding::Signalled, Some(Exit::Signal(signal))) => Some(format!("signal {signal}")),
+            (Finding::TimedOut, _) => self.limit.map(|limit| format!("after its limit of {}", duration::spell(limit))),
+            _ => None,
+        }
+    }
+
     /// Returns the result in one sentence.
     pub fn sentence(&self) -> String {
         let seconds = format!("{:.1} s", self.duration.as_secs_f64());
         let how = match (self.finding, &self.exit) {
             (Finding::Failed, Some(Exit::Code(code))) if *code != 0 => format!("exit code {code} after {seconds}"),
             (Finding::Signalled, Some(Exit::Signal(signal))) => format!("signal {signal} after {seconds}"),
+            (Finding::TimedOut, Some(_)) => self.ended_by().unwrap_or_else(|| format!("after {seconds}")),
             (_, Some(_)) => format!("after {seconds}"),
             (_, None) => String::new(),
         };
@@ -332,6 +346,7 @@ impl Verdict {
         let of = &self.circumstances;
         json!({
             "verdict": self.trial.finding.as_str(), "detail": self.trial.detail, "commit": of.commit, "tree": of.tree,
+            "limit": self.trial.limit.map(duration::spell),
             "check": of.check, "exit": self.trial.exit_json(), "seconds": self.seconds(),
             "output": self.trial.output_json(), "tail": self.trial.last_lines(20), "level": of.level,
             "checkout": self.checkout(), "overlaid": of.overlaid, "disclosed": of.disclosed, "soft": of.soft,
@@ -393,6 +408,8 @@ mod tests {
         };
         assert_eq!(ran(Finding::Failed, Exit::Code(3)).sentence(), "failed: exit code 3 after 1.2 s");
         assert_eq!(ran(Finding::TimedOut, Exit::TimedOut).sentence(), "timed out: after 1.2 s");
+        let limited = Trial { limit: Some(Duration::from_secs(300)), ..ran(Finding::TimedOut, Exit::TimedOut) };
+        assert_eq!(limited.sentence(), "timed out: after its limit of 5m");
         let refused = Trial::refused(Finding::NotCommitted, "`a.rs` is changed\nmore");
         assert_eq!(refused.sentence(), "not committed: `a.rs` is changed");
     }

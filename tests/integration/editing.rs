@@ -106,9 +106,16 @@ fn a_changed_check_is_approved_by_the_user_pinned_and_has_a_new_baseline() {
 
 #[test]
 fn scripts_give_fields_as_json_and_cannot_give_what_only_longhaul_writes() {
-    let project = Project::ready().feature("login", "test -f login");
+    let project = Project::ready();
+    let login = r#"{"id": "login", "title": "login", "check": "test -f login", "owner": "eve"}"#;
+    project.run_with(["feature", "add", "-"], login).exits(0);
 
     project.run_with(["feature", "edit", "login", "--json", "-"], r#"{"required": false, "owner": "ada"}"#).exits(0);
+    project
+        .run(["feature", "edit", "login", "--json", r#"{"state": "proven"}"#])
+        .exits(2)
+        .tells("nothing was changed: `state` is not a key of a feature");
+    assert_eq!(project.stored("login")["state"], json!(null));
     assert_eq!(
         (&project.stored("login")["required"], &project.stored("login")["owner"]),
         (&json!(false), &json!("ada"))
@@ -140,6 +147,50 @@ fn a_moved_feature_is_worked_on_in_its_new_turn() {
     project.run(["run", "--sessions", "1"]).exits(3);
     assert_eq!(project.status("c"), "proven");
     project.run(["feature", "move", "a", "--after", "x"]).exits(2).tells("there is no feature `x`");
+}
+
+#[test]
+fn a_check_that_is_at_fault_is_no_work_after_it_was_reopened() {
+    let faults = [
+        ("empty", "# later"),
+        ("tree moved", "echo x >> README"),
+        (
+            "nothing executed",
+            "echo 'running 0 tests'; echo 'test result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out'",
+        ),
+    ];
+    for (finding, check) in faults {
+        let project = Project::ready().feature("a", check).model([]);
+        assert_eq!(
+            (project.status("a").as_str(), &project.stored("a")["last_verdict"]["verdict"]),
+            ("blocked", &json!(finding))
+        );
+
+        project.run(["feature", "reopen", "a"]).exits(0).prints("a: reopened, blocked");
+
+        project.run(["run"]).exits(4).tells("`longhaul feature edit a` changes the check");
+        project.run(["status"]).prints("`longhaul feature edit a` changes the check");
+        assert!(project.played().requests().is_empty());
+        project
+            .run(["feature", "edit", "a", "--json", r#"{"check": {"run": "test -f a"}}"#])
+            .exits(0)
+            .prints("a: open");
+    }
+}
+
+#[test]
+fn of_a_removed_feature_the_history_is_shown() {
+    let project = Project::ready().feature("gone", "test -f gone").feature("gone2", "true");
+    project.run(["feature", "remove", "gone"]).exits(0);
+
+    project
+        .run(["show", "gone"])
+        .exits(0)
+        .prints("gone: removed\nhistory\n")
+        .prints("check approved")
+        .hides("did you mean");
+    project.run(["show", "gone", "--json"]).exits(0).prints("\"state\":\"removed\"");
+    project.run(["show", "gone3"]).exits(2).tells("did you mean `gone2`?");
 }
 
 #[test]

@@ -52,8 +52,8 @@ pub(super) fn checks(ws: &mut Workspace, machine: &Machine<'_>) -> Result<Vec<Fi
             "check",
             match (count, names.as_slice()) {
                 (0, _) => "there are no checks yet".to_owned(),
-                (1, []) => "1 check, which starts no program".to_owned(),
-                (_, []) => format!("{}, which start no program", counted(count, "check")),
+                (1, []) => "1 check starts no program".to_owned(),
+                (_, []) => format!("{count} checks start no program"),
                 (_, names) => format!("{}, every program is there: {}", counted(count, "check"), names.join(", ")),
             },
         ));

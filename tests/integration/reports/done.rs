@@ -166,6 +166,20 @@ fn a34_a_milestone_for_a_person_pauses_the_run_where_it_is_reached() {
     project.run(["run"]).exits(0).shows("done: 2 features proven, 1 accepted by a person");
 }
 
+/// A34: whoever looks at a milestone is told of all else that will stop the run.
+#[test]
+fn a34_a_milestone_names_what_else_waits_for_a_person() {
+    let look = r#"[{"id": "look", "title": "It looks right", "milestone": true, "depends_on": ["f1"],
+        "check": {"run": "", "kind": "manual"}}, {"id": "old", "title": "old", "check": "test -f README"},
+        {"id": "later", "title": "later", "depends_on": ["look"], "check": "test -f later"}]"#;
+    let project = with_features(1);
+    project.run_with(["feature", "add", "-"], look).exits(0);
+
+    let run = project.model([makes("f1")]).run(["run"]);
+
+    run.exits(4).tells("the milestone look is reached").tells("old is already green: ").hides("later waits for");
+}
+
 /// A34 with a check: it runs when all it looks over are done, and costs no session when it passes.
 #[test]
 fn a34_a_milestone_with_a_check_is_proven_without_a_session_when_it_passes() {

@@ -88,6 +88,75 @@ fn what_was_green_before_any_work_is_neither_done_nor_open_and_holds_nothing_up(
 }
 
 #[test]
+fn a_sweep_watches_what_was_green_before_any_work() {
+    let breaks = session([reply([bash("touch r; git rm -q a")]), reply([hand_over()])]);
+    let (g, r) =
+        (r#"{"id": "g", "title": "g", "check": "test -f a"}"#, r#"{"id": "r", "title": "r", "check": "test -f r"}"#);
+    let project = Project::ready();
+    project.write("a", "");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "a"]);
+    project.run_with(["feature", "add", "-"], &format!("[{g}, {r}]")).exits(0);
+    assert_eq!(project.status("g"), "already green");
+    let project = project.model([breaks, makes("a")]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).tells("regressed: g").tells("1 session used, 1 feature open");
+    assert_eq!(["g", "r"].map(|id| project.status(id)), ["open", "proven"]);
+    assert_eq!(project.stored("g")["baseline"]["verdict"], "failed");
+    project.run(["accept", "--already-green", "--reason", "x"]).exits(2).tells("no feature is already green");
+
+    project.run(["run"]).exits(0).shows("done: 2 features proven");
+}
+
+#[test]
+fn what_stays_green_is_looked_at_once_on_each_tree() {
+    let project = Project::ready().feature("old", "test -f README").feature("new", "test -f new").model([makes("new")]);
+    let looks = || {
+        let log = project.memory_git(["log", "--format=%B"]);
+        log.matches("recheck: {\"feature\":\"old\",\"verdict\":\"already green\"").count()
+    };
+
+    project.run(["run"]).exits(4).tells("old is already green");
+    assert_eq!((looks(), project.status("old").as_str()), (1, "already green"));
+    project.run(["run"]).exits(4);
+    assert_eq!((looks(), &project.stored("old")["attempts"]), (1, &json!(0)));
+}
+
+#[test]
+fn already_green_is_accepted_only_while_the_check_passes() {
+    let project = Project::ready().feature("lost", "test -f README").feature("kept", "test -d .").model([]);
+    project.git(["rm", "-q", "README"]);
+    project.write("other", "");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "gone"]);
+
+    let accepted = project.run(["accept", "--already-green", "--reason", "x"]);
+
+    accepted
+        .exits(8)
+        .prints("kept: accepted")
+        .prints("lost: not accepted, its check does not pass now: failed: exit code 1");
+    assert_eq!(["lost", "kept"].map(|id| project.status(id)), ["open", "accepted"]);
+    assert_eq!(project.stored("lost")["last_verdict"]["verdict"], "failed");
+    // One named is a person's word all the same, and says what it is worth.
+    project
+        .run(["accept", "lost", "--reason", "seen"])
+        .exits(0)
+        .prints("lost: accepted, although its check does not pass now: failed: exit code 1");
+}
+
+#[test]
+fn what_was_green_and_broke_outside_of_a_session_is_worked_on() {
+    let project = Project::ready().feature("old", "test -f README").model([makes("README")]);
+    project.git(["rm", "-q", "README"]);
+    project.write("other", "");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "gone"]);
+
+    project.run(["run"]).exits(0).tells("regressed: old").shows("done: 1 feature proven");
+}
+
+#[test]
 fn a_regression_is_caught_by_the_sweep_and_worked_on_first() {
     let breaks = session([reply([bash("rm a; touch b")]), reply([hand_over()])]);
     let project = Project::ready()
@@ -161,6 +230,46 @@ fn a_feature_tells_its_whole_history() {
         at("check approved: ") < at("proven: passed · exit 0")
             && at("regressed: failed · exit 1") < at("accepted: seen by hand")
     );
+}
+
+#[test]
+fn a_sweep_that_runs_out_of_time_says_whose_turn_did_not_come() {
+    let project = || {
+        Project::ready()
+            .feature("a", "sleep 0.5; test -f a")
+            .feature("b", "sleep 0.5; test -f b")
+            .feature("c", "test -f c")
+            .model([makes("a"), makes("b"), makes("c")])
+    };
+    let said = "not looked at again, since the sweep's ";
+
+    let run = project().run(["run", "--set", "run.sweep_budget=300ms"]);
+    run.exits(0).tells("; `run.sweep_budget` gives it more");
+    // Both were last looked at within one second, so either may come first.
+    assert!(["a", "b"].iter().any(|id| run.stderr.contains(&format!("{said}0.3s are over: {id};"))), "{}", run.whole());
+    project().run(["run"]).exits(0).hides(said);
+    project().run(["run", "--set", "run.sweep_budget=off"]).exits(0).hides(said);
+}
+
+#[test]
+fn a_check_that_is_ended_names_the_signal_or_the_limit() {
+    let slow = r#"{"id": "slow", "title": "slow", "check": {"run": "sleep 20", "timeout": "1s"}}"#;
+    let project = Project::ready().feature("dies", "kill -11 $$");
+    project.run_with(["feature", "add", "-"], slow).exits(0);
+
+    let run = project.run(["check", "--all"]);
+
+    run.exits(8)
+        .tells("check dies: signalled (signal 11) in ")
+        .tells("check slow: timed out (after its limit of 1s) in 1.");
+    project
+        .run(["show", "dies"])
+        .prints("last result    signalled · signal 11 · ")
+        .prints("not proven: signalled · signal 11");
+    project
+        .run(["show", "slow"])
+        .prints("last result    timed out · after its limit of 1s · ")
+        .prints("not proven: timed out · after its limit of 1s");
 }
 
 #[test]

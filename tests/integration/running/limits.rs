@@ -70,6 +70,19 @@ fn attempts_that_fail_the_same_way_block_a_feature_before_they_are_used_up() {
 }
 
 #[test]
+fn one_attempt_and_one_session_are_told_as_one() {
+    let project = Project::ready().feature("hard", "test -f never").model([makes("other")]);
+    let run = project.run(["run", "--set", "run.attempts=1"]);
+    run.exits(4).tells("hard is blocked after 1 attempt;").tells("hard is blocked: 1 attempt did not prove it");
+
+    let project = Project::ready().feature("a", "test -f a").model([session([say("I am done")])]);
+    project.run(["run", "--set", "run.breaker=1"]).exits(4).tells("1 session in a row proved nothing");
+
+    project.run(["doctor"]).prints("1 check starts no program");
+    project.feature("b", "test -f b").run(["doctor"]).prints("2 checks start no program");
+}
+
+#[test]
 fn attempts_that_fail_differently_are_all_made() {
     let check = "cat attempt; test -f never";
     let fails = |said: &str| session([reply([bash(&format!("echo {said} > attempt"))]), reply([hand_over()])]);
