@@ -20,6 +20,7 @@ pub use attend::Ended;
 pub use attend::Streams;
 pub use attend::attend;
 pub use children::adopt_orphans;
+pub use children::adopts;
 pub use foreground::run_on_terminal;
 pub use group::end_groups;
 pub use group::kill_all_others;

@@ -3,6 +3,9 @@
 //! It is no shell: it only has to see at least the names a shell would see. A name too many is pinned in vain, a name
 //! too few would let a test be changed unseen.
 
+use regex::Regex;
+use std::sync::LazyLock;
+
 const VARIABLE: [&str; 2] = ["$LONGHAUL_CHECKS", "${LONGHAUL_CHECKS}"];
 
 /// Spellings of the folder that a text runs in, which is the project's.
@@ -16,8 +19,21 @@ const INTERPRETERS: [&str; 11] =
 const CODE: [&str; 3] = ["-c", "-m", "--eval"];
 
 /// Folders that hold tests. Bare `test` and `e2e` are commands or script names far more often than folders.
-const FOLDERS: [&str; 4] = ["test", "tests", "e2e", "spec"];
-const BARE_FOLDERS: [&str; 2] = ["tests", "spec"];
+const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "e2e", "spec", "specs"];
+const BARE_FOLDERS: [&str; 4] = ["tests", "__tests__", "spec", "specs"];
+
+/// How the name of a test ends before its extension, and names that are tests as a whole.
+const ENDS: [&str; 6] = ["_test", "-test", "_tests", "-tests", "_spec", "-spec"];
+const STEMS: [&str; 5] = ["test", "tests", "run-tests", "run_tests", "runtests"];
+
+/// In these languages a test is named like the class in it.
+const CLASSES: [&str; 7] = ["java", "kt", "scala", "groovy", "php", "cs", "swift"];
+
+/// What only the shell knows: a variable, the output of a command.
+static EXPANSION: LazyLock<Regex> = LazyLock::new(|| {
+    let known = r"\$\{[^}]*\}|\$\([^)]*\)|`[^`]*`|\$[A-Za-z_][A-Za-z0-9_]*|\$[0-9@*#?]";
+    Regex::new(known).expect("a regular expression written here")
+});
 
 /// Writes out what stands for the folder that a text runs in, so that the paths behind it can be read.
 pub(in crate::gate) fn spelled_out(text: &str) -> String {
@@ -52,16 +68,29 @@ pub(in crate::gate) fn memory_name(word: &str) -> Option<String> {
 /// Returns the path below the root that a word means when read in the folder `base`, if it can be one.
 pub(in crate::gate) fn project_path(word: &str, base: &str, root: &str) -> Option<String> {
     let path = word.split("::").next().unwrap_or_default();
-    let impossible =
-        path.is_empty() || path.contains("://") || path.contains(['$', '`', '\0']) || path.starts_with('-');
-    if impossible {
+    let of_memory = VARIABLE.iter().any(|variable| path.starts_with(variable));
+    if path.is_empty() || path.contains("://") || path.contains('\0') || path.starts_with('-') || of_memory {
         return None;
+    }
+    if path.contains(['$', '`']) {
+        return put_together(path, base);
     }
     let joined = match path.strip_prefix('/') {
         Some(_) => path.strip_prefix(root)?.strip_prefix('/')?.to_owned(),
         None => format!("{base}/{path}"),
     };
     normal(&joined).filter(|path| !path.is_empty())
+}
+
+/// Returns the pattern of a path that the shell puts together; what comes first of it is taken for the root.
+fn put_together(path: &str, base: &str) -> Option<String> {
+    let pattern = EXPANSION.replace_all(path, "*");
+    let joined = match pattern.strip_prefix("*/") {
+        Some(rest) => rest.to_owned(),
+        None => format!("{base}/{pattern}"),
+    };
+    let said = pattern.chars().any(char::is_alphanumeric) && !joined.contains(['$', '`']);
+    normal(&joined).filter(|path| said && !path.is_empty())
 }
 
 /// Tells whether a text names this absolute path, or one below it.
@@ -79,7 +108,10 @@ pub(in crate::gate) fn looks_like_test(path: &str) -> bool {
     let in_folder = folders.split('/').any(|folder| FOLDERS.contains(&folder));
     let is_folder = if folders.is_empty() { BARE_FOLDERS.contains(&name) } else { FOLDERS.contains(&name) };
     let parts: Vec<&str> = name.split('.').collect();
-    let ended = parts.len() > 1 && (parts[0].ends_with("_test") || parts[1..].iter().any(|part| is_mark(part)));
+    let (stem, extension) = (parts[0], parts[parts.len() - 1]);
+    let class = CLASSES.contains(&extension) && ["Test", "Tests", "Spec"].iter().any(|end| stem.ends_with(end));
+    let named = ENDS.iter().any(|end| stem.ends_with(end)) || STEMS.contains(&stem) || extension == "bats" || class;
+    let ended = parts.len() > 1 && (named || parts[1..].iter().any(|part| is_mark(part)));
     let begun = name.starts_with("test_") && (parts.len() > 1 || !folders.is_empty());
     in_folder || is_folder || ended || begun
 }
@@ -233,6 +265,13 @@ mod tests {
             "a.test.ts",
             "a.spec.js",
             "bin/test_a",
+            "test.sh",
+            "run-tests.sh",
+            "greet-test.sh",
+            "a_spec.rb",
+            "greet.bats",
+            "src/GreetTest.java",
+            "web/__tests__/a.js",
         ] {
             assert!(looks_like_test(path), "{path}");
         }
@@ -258,7 +297,15 @@ mod tests {
         assert_eq!(path("tests/a.py::TestA::test_b").as_deref(), Some("web/tests/a.py"));
         assert_eq!(path("../tests/./a").as_deref(), Some("tests/a"));
         assert_eq!(path("/project/tests/a").as_deref(), Some("tests/a"));
-        for outside in ["../../a", "/elsewhere/tests/a", "http://localhost/tests/a", "$DIR/tests/a", "-k"] {
+        for put_together in
+            ["$DIR/tests/a", "${DIR}/tests/a", "$(git rev-parse --show-toplevel)/tests/a", "`x`/tests/a"]
+        {
+            assert_eq!(path(put_together).as_deref(), Some("tests/a"), "{put_together}");
+        }
+        assert_eq!(path("tests/$t.sh").as_deref(), Some("web/tests/*.sh"));
+        for outside in
+            ["../../a", "/elsewhere/tests/a", "http://localhost/tests/a", "$DIR", "$LONGHAUL_CHECKS/tests/a", "-k"]
+        {
             assert_eq!(path(outside), None, "{outside}");
         }
     }

@@ -14,6 +14,8 @@ use std::process::ExitStatus;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
 
@@ -57,11 +59,20 @@ pub(super) fn known() -> BTreeSet<i32> {
     waited_for().clone()
 }
 
+/// Whether orphans come to us.
+static ADOPTS: AtomicBool = AtomicBool::new(false);
+
+/// Tells whether orphans come to us; without, our children are only those that we know.
+pub fn adopts() -> bool {
+    ADOPTS.load(Ordering::SeqCst)
+}
+
 /// Makes orphans of our commands ours, where the system knows how, and collects those that end.
 pub fn adopt_orphans() {
     // A system that refuses leaves them to somebody else; they are then found by their mark or their group.
     #[cfg(target_os = "linux")]
     if rustix::process::set_child_subreaper(Some(rustix::process::getpid())).is_ok() {
+        ADOPTS.store(true, Ordering::SeqCst);
         std::thread::spawn(collect_orphans);
     }
 }

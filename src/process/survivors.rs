@@ -84,8 +84,12 @@ pub fn others() -> Vec<i32> {
     table::running().filter(|process| process.id != own).map(|process| process.id).collect()
 }
 
-/// Lists the processes that descend from us and from no child that somebody waits for: orphans of our commands.
+/// Lists the processes that descend from us and from no child that somebody waits for: orphans of our commands. None
+/// where orphans do not come to us.
 pub fn adopted() -> Vec<i32> {
+    if !children::adopts() {
+        return Vec::new();
+    }
     let waited_for = children::known();
     below(rustix::process::getpid().as_raw_nonzero().get(), |child| !waited_for.contains(&child))
 }

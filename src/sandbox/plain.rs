@@ -46,14 +46,15 @@ impl Plain {
         finished
     }
 
-    /// Ends what is known by its group, by its mark, or by having become ours when its parent ended.
+    /// Ends what is known by its mark, or by having become ours when its parent ended, else by its group.
     pub(super) fn end(&self) -> Vec<Survivor> {
         if !self.ran.swap(false, Ordering::Relaxed) {
             return Vec::new();
         }
         let groups = std::mem::take(&mut *self.groups.lock().unwrap_or_else(PoisonError::into_inner));
         let find = || {
-            let mut found = process::members(&groups);
+            // Where orphans come to us they are told by that: the number of a group that ended may be a stranger's by now.
+            let mut found = if process::adopts() { Vec::new() } else { process::members(&groups) };
             found.extend(marked(&self.owner));
             found.extend(process::adopted().into_iter().filter(|orphan| !self.before.contains(orphan)));
             found

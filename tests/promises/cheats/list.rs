@@ -44,6 +44,9 @@ cheats! { plain, Plain:
     edits_the_check_in_memorys_view
     edits_the_checklist_by_the_command
     edits_the_test
+    empties_a_test_behind_a_variable
+    empties_a_test_below_the_toplevel
+    empties_a_test_in_a_loop
     empties_the_test
     ends_late_with_success
     ends_the_check_early
