@@ -206,6 +206,12 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     edits_the_checklist_by_the_command
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_a_test_behind_a_variable
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_a_test_below_the_toplevel
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_a_test_in_a_loop
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_test
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     ends_the_check_early
