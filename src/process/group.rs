@@ -6,7 +6,7 @@ use rustix::process::Signal;
 use std::time::Duration;
 use std::time::Instant;
 
-const POLL: Duration = Duration::from_millis(10);
+pub(super) const POLL: Duration = Duration::from_millis(10);
 
 /// How long the system may take to end a killed group; one stuck in the kernel is left to it.
 pub(super) const AFTER_KILL: Duration = Duration::from_secs(2);

@@ -1,6 +1,8 @@
 //! What lives on of commands that were thought to have ended: found, described for people, ended.
 
 use super::children;
+use super::group::AFTER_KILL;
+use super::group::POLL;
 use super::table;
 use super::table::Process;
 use rustix::process::Pid;
@@ -15,11 +17,6 @@ use std::fs;
 use std::path::Path;
 use std::time::Duration;
 use std::time::Instant;
-
-const POLL: Duration = Duration::from_millis(10);
-
-/// How long the system may take to end killed processes; one stuck in the kernel is left to it.
-const AFTER_KILL: Duration = Duration::from_secs(2);
 
 /// Time for a `git` to finish by itself: told to end in the middle of a commit, it often leaves its locks behind, and
 /// every later commit would fail.
