@@ -21,6 +21,7 @@ pub(super) const OWN_PROGRAM: &str = "/run/longhaul/longhaul";
 
 /// Where the git folder of the project lies for a checkout that is shown at the project's own path.
 pub const COMMON_OF_CHECKOUT: &str = "/run/longhaul/git";
+
 /// The descriptor from which bubblewrap reads its filter. It closes it then: nobody misses an output that nobody reads.
 const FILTER: &str = "1";
 
@@ -116,28 +117,29 @@ impl Room {
         let inside = settings.home.iter().flat_map(|home| HOME_SECRETS.map(|secret| home.join(secret)));
         let inside = inside.chain(homes::hidden(settings));
         inside.filter(|secret| secret.starts_with(&self.root)).for_each(|secret| mounts.hide(&secret));
-        let is_checkout = self.folder != self.root;
-        let common_at = if is_checkout { Path::new(COMMON_OF_CHECKOUT) } else { &self.common_dir };
-        if is_checkout {
-            for name in GIT_OF_CHECKOUT {
-                let from = self.common_dir.join(name);
-                if from.exists() && !from.is_symlink() {
-                    mounts.mount("--ro-bind", &from, &common_at.join(name));
-                }
-            }
-        } else {
-            repository::show(mounts, &self.root, &self.common_dir, self.git)?;
-            mounts.mount_if_there("--ro-bind", &self.root.join(".longhaul"));
+        if self.folder != self.root {
+            self.git_of_checkout(mounts);
+            self.shown.iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
+            return Ok(());
         }
-        let state = common_at.join("longhaul");
-        if self.common_dir.join("longhaul").is_dir() && !is_checkout {
-            mounts.0.extend(["--tmpfs".into(), state.clone().into_os_string()]);
-        }
+        repository::show(mounts, &self.root, &self.common_dir, self.git)?;
+        mounts.mount_if_there("--ro-bind", &self.root.join(".longhaul"));
+        let state = Some(self.common_dir.join("longhaul")).filter(|state| state.is_dir());
+        state.iter().for_each(|state| mounts.0.extend(["--tmpfs".into(), state.into()]));
+        // What is shown may lie in there.
         self.shown.iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
-        if self.common_dir.join("longhaul").is_dir() && !is_checkout {
-            mounts.0.extend(["--remount-ro".into(), state.into_os_string()]);
-        }
+        state.iter().for_each(|state| mounts.0.extend(["--remount-ro".into(), state.into()]));
         Ok(())
+    }
+
+    /// Shows a checkout what its own git folder names as the common one.
+    fn git_of_checkout(&self, mounts: &mut Mounts) {
+        for name in GIT_OF_CHECKOUT {
+            let from = self.common_dir.join(name);
+            if from.exists() && !from.is_symlink() {
+                mounts.mount("--ro-bind", &from, &Path::new(COMMON_OF_CHECKOUT).join(name));
+            }
+        }
     }
 }
 
