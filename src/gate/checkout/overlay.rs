@@ -102,14 +102,15 @@ fn remove(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::PathBuf;
 
     fn file(path: &str, bytes: &str) -> Pinned {
         let id = Some(crate::project::blob_id(bytes.as_bytes()));
         Pinned { path: path.to_owned(), id, mode: Mode::Plain, bytes: bytes.into() }
     }
 
-    #[test]
-    fn the_tree_becomes_what_was_pinned_and_nothing_outside_is_touched() {
+    /// Makes a tree whose `tests` is a link to a folder outside, with a file in it.
+    fn linked() -> (tempfile::TempDir, PathBuf, PathBuf) {
         let folder = tempfile::tempdir().unwrap();
         let (root, outside) = (folder.path().join("tree"), folder.path().join("outside"));
         for dir in [&root, &outside] {
@@ -117,6 +118,12 @@ mod tests {
         }
         fs::write(outside.join("a.sh"), "outside").unwrap();
         std::os::unix::fs::symlink(&outside, root.join("tests")).unwrap();
+        (folder, root, outside)
+    }
+
+    #[test]
+    fn the_tree_becomes_what_was_pinned_and_nothing_outside_is_touched() {
+        let (_folder, root, outside) = linked();
         fs::write(root.join("new.sh"), "planted").unwrap();
         let good = file("tests/a.sh", "good");
         let pins = BTreeMap::from([
@@ -137,13 +144,7 @@ mod tests {
 
     #[test]
     fn a_file_behind_a_link_is_taken_out_with_the_link() {
-        let folder = tempfile::tempdir().unwrap();
-        let (root, outside) = (folder.path().join("tree"), folder.path().join("outside"));
-        for dir in [&root, &outside] {
-            fs::create_dir(dir).unwrap();
-        }
-        fs::write(outside.join("a.sh"), "outside").unwrap();
-        std::os::unix::fs::symlink(&outside, root.join("tests")).unwrap();
+        let (_folder, root, outside) = linked();
         let pins = BTreeMap::from([("tests/a.sh".to_owned(), None)]);
         overlay(&root, &pins, &[file("tests/a.sh", "outside")], &|_| None).unwrap().unwrap();
         assert!(!root.join("tests").exists() && outside.join("a.sh").exists());
