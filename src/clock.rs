@@ -3,6 +3,8 @@
 pub mod duration;
 
 use jiff::Timestamp;
+use jiff::civil::Date;
+use jiff::tz::Offset;
 
 /// Tells the wall-clock time; order and limits never depend on it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -25,5 +27,9 @@ impl Clock {
     pub fn now(&self) -> Timestamp {
         let now = self.fixed.unwrap_or_else(Timestamp::now);
         Timestamp::from_second(now.as_second()).unwrap_or(now)
+    }
+    /// Tells the day, in UTC.
+    pub fn today(&self) -> Date {
+        Offset::UTC.to_datetime(self.now()).date()
     }
 }

@@ -3,11 +3,15 @@
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::newest_progress;
+use crate::engine::counted;
 use crate::engine::pick;
 use crate::engine::session::Session;
 use crate::engine::workspace::Workspace;
 use crate::gate::Check;
+use crate::memory::INDEX;
 use crate::memory::INIT;
+use crate::memory::Listed;
+use crate::memory::NOTES;
 use crate::memory::PROGRESS;
 use crate::memory::SPEC;
 use crate::prompts;
@@ -26,6 +30,8 @@ const COMMITS: usize = 10;
 /// The index is cut at this many lines and bytes, and says so.
 const INDEX_LINES: usize = 200;
 const INDEX_BYTES: usize = 25_000;
+/// What the memory tool calls the root of memory.
+const MEMORIES: &str = "/memories/";
 /// Files of the project that an initializer sees by name.
 const FILES: usize = 100;
 
@@ -102,21 +108,33 @@ fn progress(ws: &Workspace) -> Result<String> {
 
 /// Returns `MEMORY.md`; what does not fit is said in words, never left out in silence.
 fn index(ws: &Workspace) -> Result<String> {
-    let whole = ws.text("MEMORY.md")?;
-    let mut shown = String::new();
-    let lines: Vec<&str> = whole.lines().collect();
-    for (count, line) in lines.iter().enumerate() {
-        if count == INDEX_LINES || shown.len() + line.len() + 1 > INDEX_BYTES {
-            shown.push_str(&format!(
-                "[{} further lines left out: read the rest with the memory tool]\n",
-                lines.len() - count
-            ));
-            break;
-        }
-        shown.push_str(line);
-        shown.push('\n');
+    let index = ws.memory.index()?;
+    let lines: Vec<String> = index.notes.iter().map(Listed::line).collect();
+    let (fitting, limit) = fitting(&lines);
+    let mut shown = vec![format!("{}\n", index.head.trim_end())];
+    shown.extend_from_slice(&lines[..fitting]);
+    if let (left @ 1.., limit) = (lines.len() - fitting, limit) {
+        let left = counted(left, "older note");
+        shown.push(format!("[{left} left out here, since the index is shown up to {limit}: view {MEMORIES}{INDEX}]"));
     }
-    Ok(shown)
+    if index.unlisted > 0 {
+        let files = counted(index.unlisted, "file");
+        shown.push(format!("[{files} in {MEMORIES}{NOTES} not listed: without front matter, or of an unknown type]"));
+    }
+    Ok(shown.join("\n"))
+}
+
+/// Returns how many of the lines are shown, and which limit ends them.
+fn fitting(lines: &[String]) -> (usize, &'static str) {
+    let mut bytes = 0;
+    let room = lines.iter().take_while(|line| {
+        bytes += line.len() + 1;
+        bytes <= INDEX_BYTES
+    });
+    match room.count() {
+        some if some > INDEX_LINES => (INDEX_LINES, "200 lines"),
+        some => (some, "25 kB"),
+    }
 }
 
 fn describe(feature: &Feature) -> String {

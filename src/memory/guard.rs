@@ -5,6 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use crate::memory::change::Change;
+use crate::memory::index;
+use crate::memory::note;
+use crate::memory::note::Front;
 use crate::memory::path;
 use crate::memory::path::shown;
 use crate::memory::plan::Kind;
@@ -58,6 +61,7 @@ enum Protected {
     Spec,
     Checks,
     OldProgress,
+    Index,
 }
 
 /// Tells whether a change found at this path in the view is undone rather than adopted.
@@ -97,7 +101,7 @@ pub(super) fn refusal(
     for change in changes {
         let refused = match protection(&change.path) {
             Some(protected) => protected_text(protected, author, &change.path),
-            None => progress_text(change, snapshot)?,
+            None => progress_text(change, snapshot)?.or_else(|| note_text(change, changes, kind)),
         };
         if refused.is_some() {
             return Ok(refused);
@@ -117,6 +121,7 @@ fn protection(path: &str) -> Option<Protected> {
         INIT => Some(Protected::Init),
         SPEC => Some(Protected::Spec),
         "checks" => Some(Protected::Checks),
+        "memory.md" => Some(Protected::Index),
         "progress" => Some(Protected::OldProgress),
         _ => None,
     }
@@ -136,6 +141,9 @@ fn protected_text(protected: Protected, author: Author, path: &str) -> Option<St
         }
         Protected::Checklist => "use `longhaul feature`",
         Protected::OldProgress => "older entries are closed; add to the end of /memories/progress.md",
+        Protected::Index => {
+            "change the note below /memories/notes/ itself: its line is made from its `name`, `description` and `type`"
+        }
         Protected::Init | Protected::Spec | Protected::Checks if !agent => return None,
         Protected::Init => "change the init script itself in the project, and say so in `hand_over`",
         Protected::Spec => "the specification is the user's; write what you learned to a file below /memories/notes/",
@@ -161,6 +169,17 @@ fn progress_text(change: &Change, snapshot: &Snapshot<'_>) -> Result<Option<Stri
     let text = "Error: /memories/progress.md is append-only: what is written stays. Instead: add lines at its end \
                 with `insert` after the last line";
     Ok((!appends).then(|| text.to_owned()))
+}
+
+/// Refuses a note that later sessions could not find by what it says of itself.
+fn note_text(change: &Change, changes: &[Change], kind: Kind) -> Option<String> {
+    let bytes = change.bytes.as_ref().filter(|_| index::is_note(&change.path))?;
+    // One that a person left without may get another name.
+    let was_one = changes.iter().any(|other| other.bytes.is_none() && index::is_note(&other.path));
+    if kind == Kind::Moved && was_one {
+        return None;
+    }
+    Front::read(bytes).err().map(|wrong| note::form(&shown(&change.path), &wrong))
 }
 
 fn over_caps(caps: &Caps, (changes, kind): (&[Change], Kind), snapshot: &Snapshot<'_>) -> Result<Option<String>> {
@@ -245,7 +264,7 @@ mod tests {
             assert!(is_protected(Policy::Project, path), "{path}");
             assert!(!is_protected(Policy::Free, path), "{path}");
         }
-        for path in ["notes/features.json", "checks.md", "progress.md", "MEMORY.md", "specs/spec.md"] {
+        for path in ["notes/features.json", "checks.md", "progress.md", "notes/MEMORY.md", "specs/spec.md"] {
             assert!(!is_protected(Policy::Project, path), "{path}");
         }
     }
@@ -270,7 +289,7 @@ mod tests {
 
     #[test]
     fn the_agent_cannot_write_what_is_protected_and_is_told_what_to_do() {
-        let protected = ["features.json", "init.md", "spec.md", "checks/a.sh", "progress/0001-0040.md"];
+        let protected = ["features.json", "init.md", "spec.md", "checks/a.sh", "progress/0001-0040.md", "MEMORY.md"];
         let files: Vec<_> = protected.iter().map(|path| (*path, "x")).collect();
         let mut memory = Memory::project(&files);
         let head = memory.store.head().unwrap();
@@ -358,14 +377,14 @@ mod tests {
 
     #[test]
     fn the_agents_paths_are_short_shallow_and_no_twins() {
-        let mut memory = Memory::project(&[("notes/Db.md", "x")]);
+        let mut memory = Memory::project(&[("docs/Db.md", "x")]);
         assert!(memory.create("a/b/c/d/e/f/g/h/i", "x").as_text().contains("9 levels"));
         let long = format!("{}/x", ["n".repeat(250).as_str(); 5].join("/"));
         assert!(memory.create(&long, "x").as_text().contains("1024"));
-        assert!(memory.create("notes/db.md", "x").as_text().contains("letter case"));
-        assert!(memory.create("NOTES/other", "x").as_text().contains("letter case"));
+        assert!(memory.create("docs/db.md", "x").as_text().contains("letter case"));
+        assert!(memory.create("DOCS/other", "x").as_text().contains("letter case"));
         let rename =
-            json!({"command": "rename", "old_path": "/memories/notes/Db.md", "new_path": "/memories/notes/db.md"});
+            json!({"command": "rename", "old_path": "/memories/docs/Db.md", "new_path": "/memories/docs/db.md"});
         assert!(!memory.run(&rename).is_error);
     }
 }

@@ -213,7 +213,7 @@ mod tests {
     fn three_sessions() -> Memory {
         let mut memory = Memory::project(&[("progress.md", "")]);
         for number in 1..=3 {
-            let note = json!({"command": "create", "path": format!("/memories/notes/{number}"), "file_text": "x\n"});
+            let note = json!({"command": "create", "path": format!("/memories/docs/{number}"), "file_text": "x\n"});
             memory.store.run(&note, &in_session(number)).unwrap();
             let line = "line\n".repeat(usize::try_from(number).unwrap());
             let origin = Origin { session: Some(number), ..Origin::of(Author::Longhaul) };
@@ -234,17 +234,17 @@ mod tests {
         let memory = three_sessions();
         let at = |path: &str| Filter { path: Some(MemoryPath::relative(path).unwrap()), ..Filter::default() };
         assert_eq!(
-            subjects(&memory, &at("notes")),
-            ["memory: create notes/3", "memory: create notes/2", "memory: create notes/1"]
+            subjects(&memory, &at("docs")),
+            ["memory: create docs/3", "memory: create docs/2", "memory: create docs/1"]
         );
-        assert_eq!(subjects(&memory, &at("notes/2")), ["memory: create notes/2"]);
+        assert_eq!(subjects(&memory, &at("docs/2")), ["memory: create docs/2"]);
         assert_eq!(
             subjects(&memory, &Filter { session: Some(2), ..Filter::default() }),
-            ["progress: session 2", "memory: create notes/2"]
+            ["progress: session 2", "memory: create docs/2"]
         );
         assert_eq!(
             subjects(&memory, &Filter { limit: Some(2), ..Filter::default() }),
-            ["progress: session 3", "memory: create notes/3"]
+            ["progress: session 3", "memory: create docs/3"]
         );
         assert_eq!(subjects(&memory, &Filter { limit: Some(1), ..at("progress.md") }), ["progress: session 3"]);
         assert_eq!(subjects(&memory, &Filter { limit: Some(0), ..Filter::default() }), [""; 0]);
@@ -273,12 +273,12 @@ mod tests {
         let entry = memory.store.history(&Filter { limit: Some(2), ..Filter::default() }).unwrap().remove(1);
         assert_eq!((entry.author.as_str(), entry.session), ("agent", Some(3)));
         assert_eq!(entry.at.as_second(), 1_800_000_000);
-        assert_eq!(entry.touched, [Touched { path: "notes/3".to_owned(), how: Touch::Added }]);
+        assert_eq!(entry.touched, [Touched { path: "docs/3".to_owned(), how: Touch::Added }]);
         assert_eq!(entry.id.len(), 40);
         assert_eq!(entry.trailers.last().unwrap().0, "Tool-Use");
 
         let patch = memory.store.diff(&entry.id[..10]).unwrap();
-        assert!(patch.contains("+++ b/notes/3\n") && patch.contains("\n+x\n"), "{patch}");
+        assert!(patch.contains("+++ b/docs/3\n") && patch.contains("\n+x\n"), "{patch}");
         assert!(memory.store.diff("main").unwrap_err().to_string().contains("`main` is no commit id"));
         assert!(memory.store.diff("0123456").is_err());
     }
@@ -287,7 +287,7 @@ mod tests {
     fn the_last_session_is_the_newest_that_wrote() {
         assert_eq!(Memory::project(&[]).store.last_session().unwrap(), 0);
         let mut memory = three_sessions();
-        memory.write("notes/later", "outside of a session");
+        memory.write("docs/later", "outside of a session");
         assert_eq!(memory.store.last_session().unwrap(), 3);
     }
 
@@ -305,14 +305,14 @@ mod tests {
 
     #[test]
     fn a_call_that_landed_is_answered_and_no_other() {
-        let mut memory = Memory::project(&[("notes/a", "one\n")]);
-        let input = json!({"command": "str_replace", "path": "/memories/notes/a", "old_str": "one", "new_str": "two"});
+        let mut memory = Memory::project(&[("docs/a", "one\n")]);
+        let input = json!({"command": "str_replace", "path": "/memories/docs/a", "old_str": "one", "new_str": "two"});
         let origin = in_session(4);
         let call = origin.tool_use.clone().unwrap();
         assert_eq!(memory.store.landed(4, &call, &input).unwrap(), None);
 
         let answer = memory.store.run(&input, &origin).unwrap();
-        memory.write("notes/a", "three\n");
+        memory.write("docs/a", "three\n");
 
         assert_eq!(memory.store.landed(4, &call, &input).unwrap(), Some(answer));
         assert_eq!(memory.store.landed(5, &call, &input).unwrap(), None);

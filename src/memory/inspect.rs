@@ -7,8 +7,10 @@ use anyhow::bail;
 
 use crate::memory::adoption;
 use crate::memory::adoption::Findings;
+use crate::memory::change::Change;
 use crate::memory::compare;
 use crate::memory::compare::Scope;
+use crate::memory::index::INDEX;
 use crate::memory::projection;
 use crate::memory::repository;
 use crate::memory::snapshot::Snapshot;
@@ -64,8 +66,12 @@ impl Store {
             if !todo.adopt.is_empty() {
                 let (subject, body) = adoption::message(&todo.adopt);
                 let message = trailers::compose(&subject, &body, &origin.found(), None);
-                match self.commit(head.as_deref(), &todo.adopt, Author::External, &message)? {
-                    Committed::Done(commit) => shown = Some(commit),
+                let adopt = self.with_index(&snapshot, &todo.adopt)?;
+                match self.commit(head.as_deref(), &adopt, Author::External, &message)? {
+                    Committed::Done(commit) => {
+                        shown = Some(commit);
+                        show_index(&view, &adopt)?;
+                    }
                     Committed::Unchanged => {}
                     Committed::Stale => continue,
                 }
@@ -105,6 +111,12 @@ impl Store {
         }
         Ok(false)
     }
+}
+
+/// Shows the index that was made for what was taken in.
+fn show_index(view: &View<'_>, adopted: &[Change]) -> Result<()> {
+    let index = adopted.iter().find(|change| change.path == INDEX).and_then(|change| change.bytes.as_deref());
+    index.map_or(Ok(()), |bytes| view.put(INDEX, bytes))
 }
 
 #[cfg(test)]

@@ -10,6 +10,8 @@ use serde_json::Value;
 use crate::memory::change::Change;
 use crate::memory::command::Command;
 use crate::memory::guard;
+use crate::memory::guard::Policy;
+use crate::memory::index;
 use crate::memory::lock::WriteLock;
 use crate::memory::path;
 use crate::memory::path::MemoryPath;
@@ -73,8 +75,9 @@ impl Store {
                 return Ok(ToolResult::error(text));
             }
             let message = trailers::compose(&plan.subject, "", origin, Some(input));
-            match self.commit(head.as_deref(), &plan.changes, origin.author, &message)? {
-                Committed::Done(commit) => self.show_changes(&plan.changes, &commit),
+            let changes = self.with_index(&snapshot, &plan.changes)?;
+            match self.commit(head.as_deref(), &changes, origin.author, &message)? {
+                Committed::Done(commit) => self.show_changes(&changes, &commit),
                 Committed::Unchanged => {}
                 Committed::Stale => continue,
             }
@@ -103,9 +106,10 @@ impl Store {
         for _ in 0..TRIES {
             self.take_in(&paths, origin)?;
             let head = self.head()?;
-            match self.commit(head.as_deref(), changes, origin.author, &message)? {
+            let changes = self.with_index(&Snapshot::of(&self.repository, head.clone()), changes)?;
+            match self.commit(head.as_deref(), &changes, origin.author, &message)? {
                 Committed::Done(commit) => {
-                    self.show_changes(changes, &commit);
+                    self.show_changes(&changes, &commit);
                     return Ok(commit);
                 }
                 Committed::Unchanged => {
@@ -119,6 +123,14 @@ impl Store {
 
     pub(super) fn lock(&self) -> Result<WriteLock> {
         WriteLock::take(&self.place.state, &self.notice)
+    }
+
+    /// Adds the change of the index that belongs to changes of notes.
+    pub(super) fn with_index(&self, snapshot: &Snapshot<'_>, changes: &[Change]) -> Result<Vec<Change>> {
+        match self.policy {
+            Policy::Free => Ok(changes.to_vec()),
+            Policy::Project => index::follow(snapshot, changes, self.clock.today()),
+        }
     }
 
     /// Says what lies, not taken in, where a new file is to be shown.
@@ -237,22 +249,22 @@ mod tests {
         let mut memory = Memory::project(&[]);
         assert_eq!(memory.store.head().unwrap(), None);
 
-        let answer = memory.create("notes/db.md", "postgres\n");
+        let answer = memory.create("docs/db.md", "postgres\n");
 
-        assert_eq!(answer, ToolResult::text("File created successfully at: /memories/notes/db.md"));
-        assert_eq!(memory.git(&["show", "main:notes/db.md"]), "postgres\n");
-        assert_eq!(memory.shown("notes/db.md").as_deref(), Some("postgres\n"));
-        assert_eq!(memory.subjects(), ["memory: create notes/db.md"]);
+        assert_eq!(answer, ToolResult::text("File created successfully at: /memories/docs/db.md"));
+        assert_eq!(memory.git(&["show", "main:docs/db.md"]), "postgres\n");
+        assert_eq!(memory.shown("docs/db.md").as_deref(), Some("postgres\n"));
+        assert_eq!(memory.subjects(), ["memory: create docs/db.md"]);
     }
 
     #[test]
     fn plain_git_reads_the_history_as_a_story() {
         let mut memory = Memory::project(&[("features.json", "{}")]);
         for input in [
-            json!({"command": "create", "path": "/memories/notes/db.md", "file_text": "a\n"}),
-            json!({"command": "str_replace", "path": "/memories/notes/db.md", "old_str": "a", "new_str": "b"}),
-            json!({"command": "insert", "path": "/memories/notes/db.md", "insert_line": 1, "insert_text": "c"}),
-            json!({"command": "rename", "old_path": "/memories/notes", "new_path": "/memories/old"}),
+            json!({"command": "create", "path": "/memories/docs/db.md", "file_text": "a\n"}),
+            json!({"command": "str_replace", "path": "/memories/docs/db.md", "old_str": "a", "new_str": "b"}),
+            json!({"command": "insert", "path": "/memories/docs/db.md", "insert_line": 1, "insert_text": "c"}),
+            json!({"command": "rename", "old_path": "/memories/docs", "new_path": "/memories/old"}),
             json!({"command": "delete", "path": "/memories/old"}),
         ] {
             assert!(!memory.store.run(&input, &in_session()).unwrap().is_error, "{input}");
@@ -261,10 +273,10 @@ mod tests {
         assert_eq!(
             memory.git(&["log", "--format=%an %cn: %s"]),
             "agent longhaul: memory: delete old\n\
-             agent longhaul: memory: rename notes to old\n\
-             agent longhaul: memory: insert into notes/db.md\n\
-             agent longhaul: memory: edit notes/db.md\n\
-             agent longhaul: memory: create notes/db.md\n\
+             agent longhaul: memory: rename docs to old\n\
+             agent longhaul: memory: insert into docs/db.md\n\
+             agent longhaul: memory: edit docs/db.md\n\
+             agent longhaul: memory: create docs/db.md\n\
              longhaul longhaul: memory: seed features.json\n"
         );
         let trailers = memory.git(&["log", "-1", "--format=%(trailers:only,unfold)"]);
@@ -279,26 +291,26 @@ mod tests {
 
     #[test]
     fn a_write_that_changes_nothing_makes_no_commit() {
-        let mut memory = Memory::project(&[("notes/a", "x")]);
+        let mut memory = Memory::project(&[("docs/a", "x")]);
         let head = memory.store.head().unwrap();
-        let same = json!({"command": "str_replace", "path": "/memories/notes/a", "old_str": "x", "new_str": "x"});
+        let same = json!({"command": "str_replace", "path": "/memories/docs/a", "old_str": "x", "new_str": "x"});
         assert!(!memory.run(&same).is_error);
-        assert_eq!(Some(memory.write("notes/a", "x")), head);
+        assert_eq!(Some(memory.write("docs/a", "x")), head);
         assert_eq!(memory.store.head().unwrap(), head);
     }
 
     #[test]
     fn a_persons_edit_is_taken_in_before_the_agent_writes_over_it() {
-        let mut memory = Memory::project(&[("notes/a", "one\n")]);
-        memory.edit("notes/a", "one\nby hand\n");
+        let mut memory = Memory::project(&[("docs/a", "one\n")]);
+        memory.edit("docs/a", "one\nby hand\n");
 
-        let input = json!({"command": "insert", "path": "/memories/notes/a", "insert_line": 2, "insert_text": "two"});
+        let input = json!({"command": "insert", "path": "/memories/docs/a", "insert_line": 2, "insert_text": "two"});
         assert!(!memory.run(&input).is_error);
 
-        assert_eq!(memory.committed("notes/a").as_deref(), Some("one\nby hand\ntwo\n"));
-        assert_eq!(memory.subjects()[..2], ["memory: insert into notes/a", "memory: adopt notes/a"]);
+        assert_eq!(memory.committed("docs/a").as_deref(), Some("one\nby hand\ntwo\n"));
+        assert_eq!(memory.subjects()[..2], ["memory: insert into docs/a", "memory: adopt docs/a"]);
         assert_eq!(memory.git(&["log", "-1", "--skip=1", "--format=%an"]), "external\n");
-        assert_eq!(memory.inspect().adopted, ["notes/a"]);
+        assert_eq!(memory.inspect().adopted, ["docs/a"]);
     }
 
     #[test]

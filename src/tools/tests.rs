@@ -29,8 +29,8 @@ fn every_definition_has_a_tool_behind_it() {
 #[test]
 fn a_memory_write_is_a_commit_by_the_agent_that_names_its_call() {
     let mut bench = Bench::new();
-    bench.call("memory", json!({"command": "create", "path": "/memories/notes/a.md", "file_text": "x"}));
-    assert_eq!(bench.log(1), ["agent: memory: create notes/a.md"]);
+    bench.call("memory", json!({"command": "create", "path": "/memories/a.md", "file_text": "x"}));
+    assert_eq!(bench.log(1), ["agent: memory: create a.md"]);
     let told = bench.refused("memory", json!({"command": "delete", "path": "/memories/features.json"}));
     assert!(told.contains("features.json"), "{told}");
 }

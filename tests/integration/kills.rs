@@ -6,6 +6,7 @@
 use crate::support::PATIENCE;
 use crate::support::Project;
 use crate::support::Run;
+use crate::support::as_note;
 use crate::support::bash;
 use crate::support::call;
 use crate::support::hand_over;
@@ -39,7 +40,7 @@ fn silence() -> Value {
 }
 
 fn note(path: &str) -> Value {
-    memory(json!({ "command": "create", "path": format!("/memories/{path}"), "file_text": "learned\n" }))
+    memory(json!({ "command": "create", "path": format!("/memories/{path}"), "file_text": as_note("learned") }))
 }
 
 /// Kills the process itself, as the system would; its children live on.
@@ -163,7 +164,7 @@ fn while_the_model_is_silent_memory_and_project_are_kept() {
 
     assert_eq!(project.git(["log", "--format=%s", "--reverse"]), "first\nwip(session 1, interrupted)\nwip(session 2)");
     assert_eq!(project.git(["show", "--format=", "--name-only", "HEAD~1"]), "README\nhalf");
-    assert_eq!(project.memory_git(["show", "HEAD:notes/db.md"]), "learned");
+    assert_eq!(project.memory_git(["show", "HEAD:notes/db.md"]), as_note("learned").trim_end());
     assert_eq!(project.git(["status", "--porcelain"]), "?? mine.txt");
     assert_eq!(project.stored("a")["attempts"], 0);
     let first_words = project.played().requests()[2]["messages"][0]["content"].to_string();

@@ -1,6 +1,7 @@
 //! Family A: completion and false «done».
 
 use crate::support::Project;
+use crate::support::as_note;
 use crate::support::bash;
 use crate::support::hand_over;
 use crate::support::memory;
@@ -68,7 +69,8 @@ fn a07_an_echoed_prompt_is_no_verdict() {
 #[test]
 fn a09_what_a_killed_run_left_as_a_sign_of_its_end_ends_no_later_run() {
     let signs = "touch DONE .exit-signal; echo COMPLETE > status.json; git add -A; git commit -qm 'ALL DONE'";
-    let note = memory(json!({ "command": "create", "path": "/memories/notes/done.md", "file_text": "ALL DONE\n" }));
+    let note =
+        memory(json!({ "command": "create", "path": "/memories/notes/done.md", "file_text": as_note("ALL DONE") }));
     let cut = session([reply([bash(signs), note]), json!({ "silence": "60s" })]);
     let project = with_features(2).model([cut, makes("f1"), makes("f2")]);
     let mut child = project.start(["run"]);

@@ -1,6 +1,7 @@
 //! Family E: git and the history of memory.
 
 use crate::support::Project;
+use crate::support::as_note;
 use crate::support::bash;
 use crate::support::hand_over;
 use crate::support::memory;
@@ -32,7 +33,8 @@ fn e09_the_first_write_into_an_empty_store_is_committed() {
 #[test]
 fn e12_commits_of_memory_are_never_in_the_users_name() {
     for name in [Some("Operator"), Some(""), None] {
-        let works = session([reply([note("/memories/notes/n.md", "hello\n"), bash("touch f")]), reply([hand_over()])]);
+        let works =
+            session([reply([note("/memories/notes/n.md", &as_note("hello")), bash("touch f")]), reply([hand_over()])]);
         let project = Project::ready().feature("f", "test -f f").model([works]);
         if let Some(name) = name {
             project.git(["config", "user.name", name]);
@@ -68,8 +70,8 @@ fn e18_a_write_to_memory_moves_no_branch_of_the_project() {
     let project = Project::ready();
     let before = project.git(["for-each-ref", "refs/heads", "--format=%(refname) %(objectname)"]);
 
-    let call = ["memory", "create", "/memories/notes/n.md", "hello"];
-    project.run(call).exits(0);
+    let text = as_note("hello");
+    project.run(["memory", "create", "/memories/notes/n.md", &text]).exits(0);
 
     assert_eq!(project.git(["for-each-ref", "refs/heads", "--format=%(refname) %(objectname)"]), before);
     assert_eq!(project.git(["status", "--porcelain"]), "");

@@ -10,6 +10,7 @@ pub(crate) use child::lives;
 pub(crate) use child::signal;
 pub(crate) use model::Model;
 pub(crate) use model::PATIENCE;
+pub(crate) use model::as_note;
 pub(crate) use model::bash;
 pub(crate) use model::call;
 pub(crate) use model::hand_over;

@@ -116,6 +116,11 @@ pub(crate) fn memory(input: Value) -> Value {
     call("memory", input)
 }
 
+/// The text of a note that says this.
+pub(crate) fn as_note(text: &str) -> String {
+    format!("---\nname: {text}\ndescription: about {text}\ntype: project\n---\n{text}\n")
+}
+
 pub(crate) fn hand_over() -> Value {
     call("hand_over", json!({ "done": "worked on it", "remaining": "nothing", "next": "the next feature" }))
 }
