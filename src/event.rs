@@ -35,6 +35,8 @@ pub enum Event {
     Retrying { reason: String, wait: f64 },
     /// What the run has used, and the limit it is nearest to.
     Spent { tokens: u64, cost: Option<f64>, nearest: String },
+    /// Notes were chosen for the agent, `by` a model or by `words`, out of as many.
+    Recalled { by: String, of: usize, notes: Vec<String> },
     /// A check was run; `finding` as in the checklist, `ended_by` the signal or limit that ended it, empty when none did,
     /// `tail` the end of its output.
     CheckEnded { feature: String, finding: String, seconds: f64, proves: bool, ended_by: String, tail: String },

@@ -96,7 +96,7 @@ impl ToolResult {
 }
 
 /// Tokens of one or more replies.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+#[derive(Clone, Copy, Debug, Default, Deserialize, Eq, PartialEq, Serialize)]
 pub struct Usage {
     pub input: u64,
     pub output: u64,
@@ -116,16 +116,6 @@ impl Usage {
         self.output += other.output;
         self.cache_write += other.cache_write;
         self.cache_read += other.cache_read;
-    }
-
-    /// Returns what was used after `earlier`, a state of the same count.
-    pub fn since(&self, earlier: Usage) -> Self {
-        Self {
-            input: self.input - earlier.input,
-            output: self.output - earlier.output,
-            cache_write: self.cache_write - earlier.cache_write,
-            cache_read: self.cache_read - earlier.cache_read,
-        }
     }
 }
 

@@ -165,7 +165,7 @@ mod tests {
         let context = Context { environment, output, clock: Clock::system(), set };
 
         let config = context.config(&[("budget.tokens", Some("9".into())), ("budget.time", None)]).unwrap().0;
-        assert_eq!((config.budget.usd, config.budget.sessions, config.budget.tokens), (3.0, 7, 9));
+        assert_eq!((config.budget.run.usd, config.budget.run.sessions, config.budget.run.tokens), (3.0, 7, 9));
         assert_eq!(config.source("budget.sessions").to_string(), "`longhaul.toml`, line 3");
     }
 }

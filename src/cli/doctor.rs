@@ -95,7 +95,7 @@ fn key(settings: &Settings) -> Finding {
 
 fn price(settings: &Settings) -> Finding {
     let model = &settings.model;
-    match settings.price {
+    match settings.prices.model {
         Some(_) => Finding::ok("price", format!("known for the model `{model}`")),
         None => Finding::warning(
             "price",

@@ -61,6 +61,7 @@ impl Narration {
                 self.spent = Some(format!("{} · {} · nearest limit: {nearest}", count(*tokens), price(*cost)));
                 Vec::new()
             }
+            Event::Recalled { notes, by, of } => vec![recalled_line(notes, by, *of)],
             Event::CheckEnded { feature, finding, seconds, proves, ended_by, tail } => {
                 check_lines(feature, (finding, ended_by), *seconds, *proves, tail)
             }
@@ -124,6 +125,12 @@ fn session_line(session: u32, kind: &str, feature: Option<&str>, title: Option<&
         (None, _) => line.add(Tone::Plain, &format!(" · {kind}")),
     };
     line.add(Tone::Dim, &format!(" · {model}"))
+}
+
+fn recalled_line(notes: &[String], by: &str, of: usize) -> Line {
+    let line = Line::new(Tone::Dim, "recalled");
+    let chosen = if notes.is_empty() { "none".to_owned() } else { notes.join(", ") };
+    line.add(Tone::Plain, &format!(": {chosen} (of {of} notes, chosen by {by})"))
 }
 
 fn turn_line(turn: u32, message: &Value) -> Line {

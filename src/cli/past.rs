@@ -14,12 +14,10 @@ pub(super) fn event(value: &Value) -> Option<Event> {
     let amount = |key: &str| value[key].as_f64().unwrap_or_default();
     let flag = |key: &str| value[key].as_bool().unwrap_or_default();
     let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
+    let texts = |key: &str| list(key).iter().filter_map(|text| text.as_str().map(str::to_owned)).collect();
     let (turn, session) = (number("turn"), number("session"));
     Some(match value["type"].as_str()? {
-        "run_started" => {
-            let limits = list("limits").iter().filter_map(|limit| limit.as_str().map(str::to_owned)).collect();
-            Event::RunStarted { limits }
-        }
+        "run_started" => Event::RunStarted { limits: texts("limits") },
         "session_started" => {
             let (feature, title) = (maybe("feature"), maybe("title"));
             Event::SessionStarted {
@@ -44,6 +42,10 @@ pub(super) fn event(value: &Value) -> Option<Event> {
         "spent" => {
             let tokens = value["tokens"].as_u64().unwrap_or_default();
             Event::Spent { tokens, cost: value["cost"].as_f64(), nearest: text("nearest") }
+        }
+        "recalled" => {
+            let of = value["of"].as_u64().and_then(|of| usize::try_from(of).ok()).unwrap_or_default();
+            Event::Recalled { by: text("by"), of, notes: texts("notes") }
         }
         "check_ended" => {
             let (seconds, proves) = (amount("seconds"), flag("proves"));
@@ -89,6 +91,7 @@ mod tests {
             Event::ToolEnded { turn: 2, id: s("i"), name: s("n"), is_error: true, content: json!("c"), seconds: 1.5 },
             Event::Retrying { reason: s("r"), wait: 2.5 },
             Event::Spent { tokens: 9, cost: None, nearest: s("n") },
+            Event::Recalled { by: s("words"), of: 3, notes: vec![s("notes/a")] },
             Event::CheckEnded {
                 feature: s("f"),
                 finding: s("failed"),
@@ -113,6 +116,7 @@ mod tests {
                 | Event::ToolEnded { .. }
                 | Event::Retrying { .. }
                 | Event::Spent { .. }
+                | Event::Recalled { .. }
                 | Event::CheckEnded { .. }
                 | Event::Committed { .. }
                 | Event::Notice { .. }

@@ -70,7 +70,7 @@ fn require_binding(args: &Args, settings: &Settings) -> Result<()> {
             .hint(format!("leave `--{name}` out, or give more than 0"))
             .into());
     }
-    if args.budget.is_some() && settings.price.is_none() {
+    if args.budget.is_some() && settings.prices.model.is_none() {
         let model = &settings.model;
         return Err(Failure::usage(format!("`--budget` cannot bind: no price is known for the model `{model}`"))
             .hint(format!("put `[prices.\"{model}\"]` into your config.toml, or limit `--tokens`"))

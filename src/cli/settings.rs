@@ -2,12 +2,16 @@
 
 use super::Context;
 use super::sandbox::Commands;
+use crate::config;
 use crate::config::Checkout;
 use crate::config::Config;
 use crate::config::Review;
+use crate::engine::budget::Limit;
 use crate::engine::budget::Limits;
 use crate::engine::budget::Price;
+use crate::engine::budget::Prices;
 use crate::engine::settings::Read;
+use crate::engine::settings::Recall;
 use crate::engine::settings::Settings;
 use crate::gate;
 use crate::memory::Caps;
@@ -39,8 +43,9 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         window: config.agent.window,
         provider: key.map(|key| service(config, key)),
         missing_key: config.provider.key_env.clone(),
-        limits: limits(config),
-        price: config.prices.get(&config.agent.model).map(price),
+        limits: limits(&config.budget),
+        prices: prices(config),
+        recall: Recall { notes: config.recall.notes, small_model: config.agent.small_model.clone() },
         attempts: config.run.attempts,
         breaker: config.run.breaker,
         final_sweep: config.run.final_sweep,
@@ -93,20 +98,32 @@ fn service(config: &Config, key: &str) -> provider::Settings {
     }
 }
 
-/// Reads zero as no limit.
-fn limits(config: &Config) -> Limits {
-    let budget = &config.budget;
+fn limits(budget: &config::Budget) -> Limits {
     Limits {
-        usd: Some(budget.usd).filter(|usd| *usd > 0.0),
-        time: Some(budget.time).filter(|time| !time.is_zero()),
-        sessions: Some(budget.sessions).filter(|sessions| *sessions > 0),
+        run: limit(&budget.run),
+        session: limit(&budget.session),
+        feature: limit(&budget.feature),
         turns_per_session: Some(budget.turns_per_session).filter(|turns| *turns > 0),
-        tokens: Some(budget.tokens).filter(|tokens| *tokens > 0),
     }
 }
 
-fn price(price: &crate::config::Price) -> Price {
-    Price { input: price.input, output: price.output, cache_write: price.cache_write, cache_read: price.cache_read }
+/// Reads zero as no limit.
+fn limit(limit: &config::Limit) -> Limit {
+    Limit {
+        usd: Some(limit.usd).filter(|usd| *usd > 0.0),
+        tokens: Some(limit.tokens).filter(|tokens| *tokens > 0),
+        time: Some(limit.time).filter(|time| !time.is_zero()),
+        sessions: Some(limit.sessions).filter(|sessions| *sessions > 0),
+    }
+}
+
+fn prices(config: &Config) -> Prices {
+    let price = |model: &str| {
+        let (price, _) = config.prices.of(model)?;
+        let config::Price { input, output, cache_write, cache_read } = price;
+        Some(Price { input, output, cache_write, cache_read })
+    };
+    Prices { model: price(&config.agent.model), small: price(&config.agent.small_model) }
 }
 
 /// The environment of git and of the user's own hooks: everything but our keys.

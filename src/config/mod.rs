@@ -8,6 +8,7 @@ mod file;
 mod layers;
 mod narrow;
 mod not_yet;
+mod prices;
 mod setting;
 mod trust;
 
@@ -17,18 +18,18 @@ pub use layers::DEFAULTS;
 pub use layers::Sources;
 pub use layers::variable_of;
 pub use narrow::risk;
+pub use prices::Price;
+pub use prices::Prices;
 pub use setting::Source;
 pub use trust::Trust;
 pub use trust::Trusted;
 
-use crate::failure::Failure;
 use crate::sandbox::Mode;
 use crate::sandbox::Reach;
 use anyhow::Result;
 use layers::Layers;
 use std::collections::BTreeMap;
 use std::time::Duration;
-use toml::Value;
 
 /// All settings of one run. Those whose feature is not there yet are read and refused, and not kept.
 #[derive(Clone, Debug)]
@@ -41,8 +42,8 @@ pub struct Config {
     pub sandbox: Sandbox,
     pub memory: Memory,
     pub hooks: Hooks,
-    /// Prices by model, from the user's file.
-    pub prices: BTreeMap<String, Price>,
+    pub recall: Recall,
+    pub prices: Prices,
     /// What a person should know about values that do not count.
     pub notes: Vec<String>,
     values: BTreeMap<String, (String, Source)>,
@@ -52,6 +53,8 @@ pub struct Config {
 #[derive(Clone, Debug)]
 pub struct Agent {
     pub model: String,
+    /// The model for recall and extraction; empty: none.
+    pub small_model: String,
     pub max_tokens: u32,
     pub window: u64,
 }
@@ -66,14 +69,22 @@ pub struct Provider {
     pub outage_budget: Duration,
 }
 
-/// What a run may use; zero means no limit.
+/// What a run, a session and a feature may use; zero means no limit.
 #[derive(Clone, Debug)]
 pub struct Budget {
+    pub run: Limit,
+    pub session: Limit,
+    pub feature: Limit,
+    pub turns_per_session: u32,
+}
+
+/// How much may be used; zero means no limit.
+#[derive(Clone, Debug, Default)]
+pub struct Limit {
     pub usd: f64,
+    pub tokens: u64,
     pub time: Duration,
     pub sessions: u32,
-    pub turns_per_session: u32,
-    pub tokens: u64,
 }
 
 /// How a run goes on and ends.
@@ -134,20 +145,18 @@ pub struct Memory {
     pub view_chars: usize,
 }
 
+/// What is handed from notes to sessions.
+#[derive(Clone, Debug)]
+pub struct Recall {
+    /// Most notes given at the start of a session.
+    pub notes: usize,
+}
+
 /// The user's own commands around a session.
 #[derive(Clone, Debug)]
 pub struct Hooks {
     pub session_start: Vec<String>,
     pub session_end: Vec<String>,
-}
-
-/// What a model costs, in USD per million tokens.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Price {
-    pub input: f64,
-    pub output: f64,
-    pub cache_write: f64,
-    pub cache_read: f64,
 }
 
 impl Config {
@@ -194,11 +203,12 @@ impl Config {
             gate: read_gate(layers)?,
             sandbox: read_sandbox(layers)?,
             memory: read_memory(layers)?,
+            recall: Recall { notes: layers.get("recall.notes")?.whole(0, 100)? },
             hooks: Hooks {
                 session_start: layers.get("hooks.session_start")?.list()?,
                 session_end: layers.get("hooks.session_end")?.list()?,
             },
-            prices: layers.prices.iter().map(read_price).collect::<Result<_>>()?,
+            prices: Prices::read(&layers.prices)?,
             notes: layers.notes.clone(),
             values: layers.values(),
         })
@@ -207,9 +217,9 @@ impl Config {
 
 fn read_agent(layers: &Layers) -> Result<Agent> {
     layers.get("agent.driver")?.choice(&[("api", ()), ("acp", ()), ("command", ())])?;
-    layers.get("agent.small_model")?.text()?;
     Ok(Agent {
         model: layers.get("agent.model")?.text()?,
+        small_model: layers.get("agent.small_model")?.text()?,
         max_tokens: layers.get("agent.max_tokens")?.whole(1, 1_000_000)?,
         window: layers.get("agent.window")?.whole(1000, i64::MAX)?,
     })
@@ -233,12 +243,21 @@ fn read_provider(layers: &Layers) -> Result<Provider> {
 
 fn read_budget(layers: &Layers) -> Result<Budget> {
     let most = i64::from(u32::MAX);
+    let limit = |of: &str| {
+        let get = |name: &str| layers.get(&format!("budget.{of}{name}"));
+        Ok::<Limit, anyhow::Error>(Limit {
+            usd: get("usd")?.amount()?,
+            tokens: get("tokens")?.whole(0, i64::MAX)?,
+            time: get("time")?.duration_or_off()?,
+            // A session has no sessions.
+            sessions: if of == "session_" { 0 } else { get("sessions")?.whole(0, most)? },
+        })
+    };
     Ok(Budget {
-        usd: layers.get("budget.usd")?.amount()?,
-        time: layers.get("budget.time")?.duration_or_off()?,
-        sessions: layers.get("budget.sessions")?.whole(0, most)?,
+        run: limit("")?,
+        session: limit("session_")?,
+        feature: limit("feature_")?,
         turns_per_session: layers.get("budget.turns_per_session")?.whole(0, most)?,
-        tokens: layers.get("budget.tokens")?.whole(0, i64::MAX)?,
     })
 }
 
@@ -275,34 +294,12 @@ fn read_sandbox(layers: &Layers) -> Result<Sandbox> {
 fn read_memory(layers: &Layers) -> Result<Memory> {
     layers.get("memory.expire_unused")?.duration_or_off()?;
     layers.get("memory.secrets")?.choice(&[("refuse", ()), ("allow", ())])?;
-    layers.get("recall.notes")?.whole::<i64>(0, 100)?;
     layers.get("recall.extract")?.boolean()?;
     Ok(Memory {
         file_bytes: layers.get("memory.file_bytes")?.whole(1, i64::MAX)?,
         files: layers.get("memory.files")?.whole(1, i64::MAX)?,
         view_chars: layers.get("memory.view_chars")?.whole(100, i64::MAX)?,
     })
-}
-
-fn read_price((model, value, source): &(String, Value, Source)) -> Result<(String, Price)> {
-    const PARTS: [&str; 4] = ["input", "output", "cache_write", "cache_read"];
-    let shown = format!("`[prices.\"{model}\"]` in {source}");
-    let refuse = |text: String| {
-        Failure::usage(text).hint("give input, output, cache_write and cache_read in USD per million tokens")
-    };
-    let table = value.as_table().ok_or_else(|| refuse(format!("{shown} is not a table")))?;
-    if let Some(unknown) = table.keys().find(|key| !PARTS.contains(&key.as_str())) {
-        return Err(refuse(format!("{shown} has an unknown part `{unknown}`")).into());
-    }
-    let part = |name: &str| {
-        let given = table.get(name).ok_or_else(|| refuse(format!("{shown} has no `{name}`")))?;
-        let amount = given.as_float().or_else(|| given.as_integer().map(|amount| amount as f64));
-        let amount = amount.filter(|amount| amount.is_finite() && *amount >= 0.0);
-        amount.ok_or_else(|| refuse(format!("{shown} has `{name} = {given}`, which is no price")))
-    };
-    let [input, output, cache_write, cache_read] = PARTS.map(part);
-    let price = Price { input: input?, output: output?, cache_write: cache_write?, cache_read: cache_read? };
-    Ok((model.clone(), price))
 }
 
 #[cfg(test)]

@@ -99,11 +99,9 @@ fn narrowing(key: &str) -> Narrowing {
         "agent.model" => Narrowing::Any,
         "gate.strict" | "run.final_sweep" => Narrowing::Only("true"),
         "gate.review" => Narrowing::Only("\"ask\""),
-        "budget.usd" | "budget.time" | "budget.sessions" | "budget.turns_per_session" | "budget.tokens" => {
-            Narrowing::LowerOfLimit
-        }
+        key if key.starts_with("budget.") => Narrowing::LowerOfLimit,
         "run.attempts" | "run.breaker" | "agent.max_tokens" | "provider.outage_budget" => Narrowing::Lower,
-        "memory.file_bytes" | "memory.files" | "memory.view_chars" => Narrowing::Lower,
+        "memory.file_bytes" | "memory.files" | "memory.view_chars" | "recall.notes" => Narrowing::Lower,
         // Not `run.sweep_budget`, `gate.timeout` nor `gate.idle`: a lower one checks less, which is looser.
         _ => Narrowing::Never,
     }

@@ -5,14 +5,12 @@ use crate::failure::Failure;
 use anyhow::Result;
 
 /// Settings, and the values this version can honour.
-const HONOURED: [(&str, &[&str]); 7] = [
+const HONOURED: [(&str, &[&str]); 5] = [
     ("agent.driver", &["api"]),
-    ("agent.small_model", &[""]),
     ("provider.tools", &["typed"]),
     ("run.branch", &[""]),
     ("memory.secrets", &["refuse"]),
     ("memory.expire_unused", &["off", "0"]),
-    ("recall.notes", &["5"]),
 ];
 
 /// Refuses the first value this version would silently ignore.

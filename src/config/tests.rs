@@ -1,6 +1,7 @@
 //! The layers together: what holds, where it came from, and what is refused.
 
 use super::*;
+use crate::failure::Failure;
 use std::path::PathBuf;
 
 /// Settings of a user and a project, laid on top of each other.
@@ -47,16 +48,16 @@ fn the_defaults_are_those_of_the_reference() {
     assert_eq!(config.provider.key_env, "ANTHROPIC_API_KEY");
     assert_eq!(config.provider.version, "2023-06-01");
     assert_eq!(config.provider.outage_budget, Duration::from_secs(900));
-    assert_eq!(config.budget.usd, 20.0);
-    assert_eq!(config.budget.time, Duration::from_secs(8 * 3600));
-    assert_eq!((config.budget.sessions, config.budget.turns_per_session), (0, 200));
-    assert_eq!(config.budget.tokens, 0);
+    assert_eq!(config.budget.run.usd, 20.0);
+    assert_eq!(config.budget.run.time, Duration::from_secs(8 * 3600));
+    assert_eq!((config.budget.run.sessions, config.budget.turns_per_session), (0, 200));
+    assert_eq!(config.budget.run.tokens, 0);
     assert_eq!((config.run.attempts, config.run.breaker, config.run.final_sweep), (3, 3, true));
     assert_eq!(config.run.sweep_budget, Duration::from_secs(600));
     assert_eq!((config.gate.review, config.gate.timeout), (Review::Auto, Duration::from_secs(300)));
     assert_eq!((config.memory.file_bytes, config.memory.files, config.memory.view_chars), (100_000, 1000, 16000));
     assert_eq!(config.source("budget.usd"), &Source::Default);
-    assert!(config.prices.is_empty() && config.notes.is_empty());
+    assert!(config.notes.is_empty());
 }
 
 #[test]
@@ -73,7 +74,7 @@ fn the_nearest_layer_wins_and_is_remembered() {
     let mut seen = Vec::new();
     let mut look = |layered: &Layered| {
         let config = layered.load().unwrap();
-        seen.push((config.budget.usd, config.source("budget.usd").to_string()));
+        seen.push((config.budget.run.usd, config.source("budget.usd").to_string()));
     };
     look(&layered);
     layered.project = "# shared\n[budget]\nusd = 30.5\n";
@@ -110,7 +111,7 @@ fn variables_that_are_no_settings_of_ours_are_left_alone() {
         ("LONGHAUL_BUDGET_USD", ""),
         ("LONGHAULER", "x"),
     ];
-    assert_eq!(Layered { variables, ..Layered::default() }.load().unwrap().budget.usd, 20.0);
+    assert_eq!(Layered { variables, ..Layered::default() }.load().unwrap().budget.run.usd, 20.0);
 }
 
 #[test]
@@ -153,8 +154,8 @@ fn a_project_may_tighten() {
     let config = Layered { project, ..Layered::default() }.load().unwrap();
 
     assert_eq!((config.agent.model.as_str(), config.agent.max_tokens), ("team", 8000));
-    assert_eq!((config.budget.usd, config.budget.time), (5.0, Duration::from_secs(3600)));
-    assert_eq!((config.budget.sessions, config.budget.tokens), (4, 1_000_000), "0 stood for no limit");
+    assert_eq!((config.budget.run.usd, config.budget.run.time), (5.0, Duration::from_secs(3600)));
+    assert_eq!((config.budget.run.sessions, config.budget.run.tokens), (4, 1_000_000), "0 stood for no limit");
     assert_eq!((config.run.attempts, config.gate.review, config.memory.files), (1, Review::Ask, 10));
 }
 
@@ -201,7 +202,7 @@ fn trusted_settings_count_and_nothing_is_told() {
     }
     let config = Layered { user: "[budget]\nusd = 5\n", project: "[budget]\nusd = 50\n", ..Layered::default() };
     let config = Layered { trust: Trust::Given, ..config }.load().unwrap();
-    assert_eq!(config.budget.usd, 50.0);
+    assert_eq!(config.budget.run.usd, 50.0);
 }
 
 #[test]
@@ -235,12 +236,12 @@ fn every_setting_that_runs_something_or_sends_the_key_warns() {
 fn the_users_tighter_value_stays_and_says_so() {
     let mut layered = Layered { user: "[budget]\nusd = 5\n", project: "[budget]\nusd = 50\n", ..Layered::default() };
     let config = layered.load().unwrap();
-    assert_eq!(config.budget.usd, 5.0);
+    assert_eq!(config.budget.run.usd, 5.0);
     assert_eq!(config.notes, ["`budget.usd` is `50` in `longhaul.toml`, line 2; your own `5` is tighter and stays"]);
 
     layered.user = "";
     layered.flags = &[("budget.usd", "70")];
-    assert_eq!(layered.load().unwrap().budget.usd, 70.0, "the user's word for this run needs no second one");
+    assert_eq!(layered.load().unwrap().budget.run.usd, 70.0, "the user's word for this run needs no second one");
 }
 
 #[test]
@@ -263,12 +264,10 @@ fn the_settings_of_the_gate_are_read_and_a_bad_pattern_is_refused() {
 fn what_is_not_there_yet_is_refused_not_ignored() {
     let cases = [
         ("[agent]\ndriver = \"acp\"", "`agent.driver` is `acp`", "use `api`"),
-        ("[agent]\nsmall_model = \"s\"", "`agent.small_model` is `s`", "leave it empty"),
         ("[provider]\ntools = \"custom\"", "`provider.tools` is `custom`", "use `typed`"),
         ("[run]\nbranch = \"b\"", "`run.branch` is `b`", "leave it empty"),
         ("[memory]\nexpire_unused = \"90d\"", "`memory.expire_unused` is `90d`", "use `off` or `0`"),
         ("[memory]\nsecrets = \"allow\"", "`memory.secrets` is `allow`", "use `refuse`"),
-        ("[recall]\nnotes = 3", "`recall.notes` is `3`", "use `5`"),
     ];
     for (user, text, hint) in cases {
         let expected = format!("{text} in `config.toml`, line 2: not yet available in this version | {hint}");
@@ -293,7 +292,7 @@ fn prices_are_the_users_and_whole() {
     let user = "[prices.\"m-1.5\"]\ninput = 3\noutput = 15.0\ncache_write = 3.75\ncache_read = 0.3\n";
     let config = Layered { user, ..Layered::default() }.load().unwrap();
     let price = Price { input: 3.0, output: 15.0, cache_write: 3.75, cache_read: 0.3 };
-    assert_eq!(config.prices.get("m-1.5"), Some(&price));
+    assert_eq!(config.prices.of("m-1.5").map(|(price, _)| price), Some(price));
 
     let cases = [
         ("[prices.m]\ninput = 1\noutput = 1\ncache_write = 1\n", "has no `cache_read`"),

@@ -1,9 +1,11 @@
-//! What a run and a session may use, and what they have used.
+//! What a run, a session and a feature may use, and what they have used.
 //!
 //! Asked in one place, before each request. A cost that is not known is never taken for zero: then tokens bind instead.
 
 use crate::clock::duration;
 use crate::driver::Meter;
+use crate::engine::account::Account;
+use crate::engine::account::Spent;
 use crate::engine::counted;
 use crate::event::Event;
 use crate::message::Usage;
@@ -32,123 +34,207 @@ impl Price {
     }
 }
 
-/// The limits of a run; none: unlimited.
+/// The limits of a run, of each session and of each feature; none: unlimited.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Limits {
+    pub run: Limit,
+    pub session: Limit,
+    /// Over all sessions on it, those of earlier runs too.
+    pub feature: Limit,
+    pub turns_per_session: Option<u32>,
+}
+
+/// How much may be used of each.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Limit {
     pub usd: Option<f64>,
+    pub tokens: Option<u64>,
     pub time: Option<Duration>,
     pub sessions: Option<u32>,
-    pub turns_per_session: Option<u32>,
-    pub tokens: Option<u64>,
 }
 
-/// What was used up to a moment, or between two.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct Used {
-    pub turns: u32,
-    pub usage: Usage,
-    /// USD; none when the price is unknown.
-    pub cost: Option<f64>,
-}
-
-impl Used {
-    /// Returns what was used after `earlier`.
-    pub fn since(&self, earlier: &Self) -> Self {
-        Self {
-            turns: self.turns - earlier.turns,
-            usage: self.usage.since(earlier.usage),
-            cost: self.cost.zip(earlier.cost).map(|(now, then)| now - then),
+impl Limit {
+    /// Says which limit is reached, other than the number of sessions. `whose` stands before the limit, such as `the` or
+    /// `the session's`.
+    fn reached(&self, whose: &str, spent: &Spent) -> Option<String> {
+        if let Some((usd, cost)) = self.usd.zip(spent.cost).filter(|(usd, cost)| cost >= usd) {
+            return Some(format!("{whose} budget of {usd} USD is used up ({cost:.2} spent)"));
         }
+        if let Some(tokens) = self.tokens.filter(|tokens| spent.usage.total() >= *tokens) {
+            return Some(format!("{whose} budget of {} is used up", of_tokens(tokens)));
+        }
+        let time = self.time.filter(|time| spent.time >= *time);
+        time.map(|time| format!("{whose} time budget of {} is used up", duration::spell(time)))
     }
+
+    /// Returns the limits with how much of each is used.
+    fn shares(&self, spent: &Spent) -> [Option<(&'static str, f64)>; 3] {
+        [
+            self.usd.zip(spent.cost).map(|(usd, cost)| ("USD", cost / usd)),
+            self.tokens.map(|tokens| ("tokens", spent.usage.total() as f64 / tokens as f64)),
+            self.time.map(|time| ("time", spent.time.as_secs_f64() / time.as_secs_f64())),
+        ]
+    }
+
+    fn in_words(&self) -> Vec<String> {
+        let usd = self.usd.map(|usd| format!("{usd} USD"));
+        let tokens = self.tokens.map(of_tokens);
+        let time = self.time.map(duration::spell);
+        let sessions = self.sessions.map(|sessions| counted(sessions as usize, "session"));
+        [usd, tokens, time, sessions].into_iter().flatten().collect()
+    }
+}
+
+/// What things cost, as far as that is known.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Prices {
+    /// Of the model that works.
+    pub model: Option<Price>,
+    /// Of the small model; none: it is counted as the other one, which costs more.
+    pub small: Option<Price>,
 }
 
 /// Counts what a run uses against its limits.
 pub struct Budget {
     limits: Limits,
-    price: Option<Price>,
-    started: Instant,
-    usage: Usage,
-    sessions: u32,
+    prices: Prices,
+    account: Account,
+    /// Up to where time is counted.
+    counted: Instant,
+    session: Spent,
+    feature: Option<String>,
     turns: u32,
-    turns_in_all: u32,
 }
 
 impl Budget {
-    /// Starts counting; `price` is that of the model, if known.
-    pub fn start(mut limits: Limits, price: Option<Price>) -> Self {
-        if price.is_none() {
-            limits.tokens = limits.tokens.or(Some(TOKENS_WITHOUT_PRICE));
+    /// Starts counting in this account.
+    pub fn start(mut limits: Limits, prices: Prices, account: Account) -> Self {
+        if prices.model.is_none() {
+            limits.run.tokens = limits.run.tokens.or(Some(TOKENS_WITHOUT_PRICE));
         }
-        Self { limits, price, started: Instant::now(), usage: Usage::default(), sessions: 0, turns: 0, turns_in_all: 0 }
+        Self { limits, prices, account, counted: Instant::now(), session: Spent::default(), feature: None, turns: 0 }
     }
 
     /// Returns the limits as one line for a person.
     pub fn describe(&self) -> String {
-        let limits = &self.limits;
-        let money = match (self.price, limits.usd) {
-            (Some(_), Some(usd)) => format!("{usd} USD"),
-            (Some(_), None) => "no limit in USD".to_owned(),
-            (None, _) => "cost unknown (no price for this model), so tokens bind".to_owned(),
+        let Limits { run, session, feature, turns_per_session } = &self.limits;
+        let money = match (self.prices.model, run.usd) {
+            (Some(_), Some(_)) => None,
+            (Some(_), None) => Some("no limit in USD".to_owned()),
+            (None, _) => Some("cost unknown (no price for this model), so tokens bind".to_owned()),
         };
-        let tokens = limits.tokens.map(|tokens| format!("{} tokens", grouped(tokens)));
-        let time = limits.time.map(duration::spell);
-        let sessions = limits.sessions.map(|sessions| counted(sessions as usize, "session"));
-        let turns = limits.turns_per_session.map(|turns| format!("{} a session", counted(turns as usize, "turn")));
-        let limits: Vec<String> = [Some(money), tokens, time, sessions, turns].into_iter().flatten().collect();
+        let run = Limit { usd: run.usd.filter(|_| self.prices.model.is_some()), ..*run };
+        let turns = turns_per_session.map(|turns| counted(turns as usize, "turn"));
+        let session = session.in_words().into_iter().chain(turns).map(|limit| format!("{limit} a session"));
+        let feature = feature.in_words().into_iter().map(|limit| format!("{limit} a feature"));
+        let limits: Vec<String> = money.into_iter().chain(run.in_words()).chain(session).chain(feature).collect();
         format!("limits: {}", limits.join(" · "))
     }
 
     /// Counts one more session and starts its turns.
-    pub fn begin_session(&mut self) {
-        self.sessions += 1;
+    pub fn begin_session(&mut self, feature: Option<&str>) {
+        self.tick();
+        self.session = Spent::default();
+        self.feature = feature.map(str::to_owned);
         self.turns = 0;
+        self.count(|spent| spent.sessions += 1);
+        self.account.save();
     }
 
-    /// Returns what was used so far.
-    pub fn used(&self) -> Used {
-        Used { turns: self.turns_in_all, usage: self.usage, cost: self.cost() }
+    /// Ends the count of this session and returns what it used.
+    pub fn end_session(&mut self) -> Spent {
+        self.tick();
+        self.feature = None;
+        self.account.save();
+        std::mem::take(&mut self.session)
     }
 
-    /// Returns the cost so far in USD, if the price is known.
-    fn cost(&self) -> Option<f64> {
-        self.price.map(|price| price.cost(&self.usage))
+    /// Ends the count of the run: the next one starts at nothing. Says why what was used could not be kept, if so.
+    pub fn end(&mut self) -> Option<String> {
+        self.tick();
+        self.account.close()
     }
 
     /// Says which limit of the whole run is reached, other than the number of sessions.
-    pub fn run_exhausted(&self) -> Option<String> {
-        if let Some((usd, spent)) = self.limits.usd.zip(self.cost()).filter(|(usd, spent)| spent >= usd) {
-            return Some(format!("the budget of {usd} USD is used up ({spent:.2} spent)"));
-        }
-        if let Some(tokens) = self.limits.tokens.filter(|tokens| self.usage.total() >= *tokens) {
-            return Some(format!("the budget of {} tokens is used up", grouped(tokens)));
-        }
-        let time = self.limits.time.filter(|time| self.started.elapsed() >= *time);
-        time.map(|time| format!("the time budget of {} is used up", duration::spell(time)))
+    pub fn run_exhausted(&mut self) -> Option<String> {
+        self.tick();
+        self.limits.run.reached("the", self.account.run())
     }
 
     /// Says which limit forbids another session.
-    pub fn sessions_exhausted(&self) -> Option<String> {
-        let used = self.limits.sessions.is_some_and(|limit| self.sessions >= limit);
-        self.run_exhausted().or(used.then(|| format!("{} used", counted(self.sessions as usize, "session"))))
+    pub fn sessions_exhausted(&mut self) -> Option<String> {
+        let held = self.account.run().sessions;
+        let used = self.limits.run.sessions.is_some_and(|limit| held >= limit);
+        self.run_exhausted().or(used.then(|| format!("{} used", counted(held as usize, "session"))))
+    }
+
+    /// Says which limit of a feature forbids another session on it.
+    pub fn feature_exhausted(&self, id: &str) -> Option<String> {
+        let (spent, limit) = (self.account.feature(id), &self.limits.feature);
+        let used = limit.sessions.filter(|limit| spent.sessions >= *limit);
+        let used = used.map(|limit| {
+            let are = if limit == 1 { "is" } else { "are" };
+            format!("the feature's {} {are} used", counted(limit as usize, "session"))
+        });
+        limit.reached("the feature's", &spent).or(used)
     }
 
     /// Returns the time left, when time is limited.
-    pub fn time_left(&self) -> Option<Duration> {
-        self.limits.time.map(|time| time.saturating_sub(self.started.elapsed()))
+    pub fn time_left(&mut self) -> Option<Duration> {
+        self.tick();
+        let feature = self.feature.as_deref().map(|id| self.account.feature(id)).unwrap_or_default();
+        let Limits { run, session, feature: of_feature, .. } = &self.limits;
+        let pairs = [(run, self.account.run()), (session, &self.session), (of_feature, &feature)];
+        pairs.iter().filter_map(|(limit, spent)| Some(limit.time?.saturating_sub(spent.time))).min()
+    }
+
+    /// Counts a reply of the small model.
+    pub fn spend_small(&mut self, usage: &Usage) {
+        let price = self.prices.small.or(self.prices.model);
+        self.add(usage, price);
+    }
+
+    fn add(&mut self, usage: &Usage, price: Option<Price>) -> Option<f64> {
+        let cost = price.map(|price| price.cost(usage));
+        self.tick();
+        self.count(|spent| spent.add(usage, cost));
+        self.account.save();
+        cost
+    }
+
+    /// Counts the time since the last count.
+    fn tick(&mut self) {
+        let passed = self.counted.elapsed();
+        self.counted += passed;
+        self.count(|spent| spent.time += passed);
+    }
+
+    /// Counts something for the run, the session and its feature.
+    fn count(&mut self, change: impl Fn(&mut Spent)) {
+        change(self.account.run_mut());
+        change(&mut self.session);
+        if let Some(id) = &self.feature {
+            change(self.account.feature_mut(id));
+        }
     }
 
     /// Names the limit that is nearest, with how much of it is used.
     fn nearest(&self) -> String {
         let limits = &self.limits;
+        let feature = self.feature.as_deref().map(|id| self.account.feature(id)).unwrap_or_default();
+        let turns = limits.turns_per_session.map(|turns| ("turns", f64::from(self.turns) / f64::from(turns)));
         let shares = [
-            limits.usd.zip(self.cost()).map(|(usd, spent)| ("USD", spent / usd)),
-            limits.tokens.map(|tokens| ("tokens", self.usage.total() as f64 / tokens as f64)),
-            limits.time.map(|time| ("time", self.started.elapsed().as_secs_f64() / time.as_secs_f64())),
-            limits.turns_per_session.map(|turns| ("turns", f64::from(self.turns) / f64::from(turns))),
+            limits.run.shares(self.account.run()),
+            limits.session.shares(&self.session),
+            limits.feature.shares(&feature),
         ];
-        let nearest = shares.into_iter().flatten().max_by(|a, b| a.1.total_cmp(&b.1));
+        let nearest = shares.into_iter().flatten().chain([turns]).flatten().max_by(|a, b| a.1.total_cmp(&b.1));
         nearest.map_or_else(|| "no limit".to_owned(), |(name, share)| format!("{name} {:.0} %", share * 100.0))
     }
+}
+
+fn of_tokens(tokens: u64) -> String {
+    format!("{} token{}", grouped(tokens), if tokens == 1 { "" } else { "s" })
 }
 
 /// Spells a number with commas between the thousands.
@@ -166,23 +252,28 @@ fn grouped(number: u64) -> String {
 
 impl Meter for Budget {
     fn exhausted(&mut self) -> Option<String> {
+        let run = self.run_exhausted();
+        let session = self.limits.session.reached("the session's", &self.session);
         let turns = self.limits.turns_per_session.filter(|turns| self.turns >= *turns);
-        self.run_exhausted()
-            .or(turns.map(|turns| format!("the limit of {} a session is reached", counted(turns as usize, "turn"))))
+        let turns = turns.map(|turns| format!("the limit of {} a session is reached", counted(turns as usize, "turn")));
+        let feature = self.feature.as_deref().map(|id| self.account.feature(id));
+        let feature = feature.and_then(|spent| self.limits.feature.reached("the feature's", &spent));
+        run.or(session).or(turns).or(feature)
     }
 
     fn turn(&mut self) {
         self.turns += 1;
-        self.turns_in_all += 1;
+        self.count(|spent| spent.turns += 1);
     }
 
     fn spend(&mut self, usage: &Usage) -> Option<f64> {
-        self.usage.add(*usage);
-        self.price.map(|price| price.cost(usage))
+        self.add(usage, self.prices.model)
     }
 
     fn spent(&self) -> Event {
-        Event::Spent { tokens: self.usage.total(), cost: self.cost(), nearest: self.nearest() }
+        let run = self.account.run();
+        let cost = run.cost.filter(|_| self.prices.model.is_some());
+        Event::Spent { tokens: run.usage.total(), cost, nearest: self.nearest() }
     }
 }
 
@@ -191,13 +282,19 @@ mod tests {
     use super::*;
 
     const PRICE: Price = Price { input: 5.0, output: 25.0, cache_write: 6.25, cache_read: 0.5 };
+    const KNOWN: Prices = Prices { model: Some(PRICE), small: None };
+
     fn used(input: u64, output: u64) -> Usage {
         Usage { input, output, ..Usage::default() }
     }
 
+    fn start(run: Limit, prices: Prices) -> Budget {
+        Budget::start(Limits { run, ..Limits::default() }, prices, Account::in_memory())
+    }
+
     #[test]
     fn money_binds_once_it_is_spent_and_not_before() {
-        let mut budget = Budget::start(Limits { usd: Some(1.0), ..Limits::default() }, Some(PRICE));
+        let mut budget = start(Limit { usd: Some(1.0), ..Limit::default() }, KNOWN);
 
         assert_eq!(budget.spend(&used(50_000, 10_000)), Some(0.5));
         assert_eq!(budget.exhausted(), None);
@@ -209,26 +306,76 @@ mod tests {
 
     #[test]
     fn an_unknown_price_is_not_zero_and_tokens_bind() {
-        let mut budget = Budget::start(Limits { usd: Some(1.0), ..Limits::default() }, None);
+        let mut budget = start(Limit { usd: Some(1.0), ..Limit::default() }, Prices::default());
 
         assert_eq!(budget.spend(&used(19_999_999, 0)), None);
         assert_eq!(budget.exhausted(), None);
         budget.spend(&used(1, 0));
         assert_eq!(budget.exhausted().unwrap(), "the budget of 20,000,000 tokens is used up");
         assert!(budget.describe().starts_with("limits: cost unknown"), "{}", budget.describe());
+        let Event::Spent { cost, .. } = budget.spent() else { panic!() };
+        assert_eq!(cost, None);
     }
 
     #[test]
     fn turns_bind_one_session_and_sessions_bind_the_run() {
-        let mut budget =
-            Budget::start(Limits { sessions: Some(2), turns_per_session: Some(1), ..Limits::default() }, Some(PRICE));
+        let run = Limit { sessions: Some(2), ..Limit::default() };
+        let limits = Limits { run, turns_per_session: Some(1), ..Limits::default() };
+        let mut budget = Budget::start(limits, KNOWN, Account::in_memory());
 
-        budget.begin_session();
+        budget.begin_session(None);
         budget.turn();
         assert_eq!(budget.exhausted().unwrap(), "the limit of 1 turn a session is reached");
         assert_eq!(budget.run_exhausted(), None);
-        budget.begin_session();
+        budget.begin_session(None);
         assert_eq!(budget.exhausted(), None);
         assert_eq!(budget.sessions_exhausted().unwrap(), "2 sessions used");
+    }
+
+    #[test]
+    fn a_sessions_budget_ends_it_and_a_features_budget_holds_over_sessions() {
+        let session = Limit { tokens: Some(10), ..Limit::default() };
+        let feature = Limit { tokens: Some(15), sessions: Some(3), ..Limit::default() };
+        let limits = Limits { session, feature, ..Limits::default() };
+        let mut budget = Budget::start(limits, KNOWN, Account::in_memory());
+
+        budget.begin_session(Some("login"));
+        budget.spend(&used(10, 0));
+        assert_eq!(budget.exhausted().unwrap(), "the session's budget of 10 tokens is used up");
+        assert_eq!(budget.end_session().usage.total(), 10);
+        assert_eq!(budget.feature_exhausted("login"), None);
+
+        budget.begin_session(Some("login"));
+        budget.spend(&used(5, 0));
+        assert_eq!(budget.exhausted().unwrap(), "the feature's budget of 15 tokens is used up");
+        budget.end_session();
+        assert!(budget.feature_exhausted("login").is_some());
+        assert_eq!(budget.feature_exhausted("export"), None, "another feature has its own");
+
+        for _ in 0..3 {
+            budget.begin_session(Some("export"));
+        }
+        assert_eq!(budget.feature_exhausted("export").unwrap(), "the feature's 3 sessions are used");
+    }
+
+    #[test]
+    fn the_small_model_is_never_cheaper_than_known() {
+        let small = Price { input: 1.0, ..PRICE };
+        for (small, cost) in [(None, 5.0), (Some(small), 1.0)] {
+            let mut budget = start(Limit::default(), Prices { small, ..KNOWN });
+            budget.spend_small(&used(1_000_000, 0));
+            assert_eq!(budget.account.run().cost, Some(cost));
+        }
+    }
+
+    #[test]
+    fn time_is_counted_for_what_is_under_way() {
+        let session = Limit { time: Some(Duration::ZERO), ..Limit::default() };
+        let run = Limit { time: Some(Duration::from_secs(3600)), ..Limit::default() };
+        let mut budget = Budget::start(Limits { run, session, ..Limits::default() }, KNOWN, Account::in_memory());
+        assert!(budget.run_exhausted().is_none());
+        budget.begin_session(None);
+        assert_eq!(budget.time_left(), Some(Duration::ZERO));
+        assert_eq!(budget.exhausted().unwrap(), "the session's time budget of 0s is used up");
     }
 }

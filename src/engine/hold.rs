@@ -7,8 +7,8 @@ use crate::driver;
 use crate::driver::Driver;
 use crate::driver::Ending;
 use crate::driver::Opening;
+use crate::engine::account::Spent;
 use crate::engine::budget::Budget;
-use crate::engine::budget::Used;
 use crate::engine::counted;
 use crate::engine::custody;
 use crate::engine::facts::Fact;
@@ -17,6 +17,8 @@ use crate::engine::hook;
 use crate::engine::hook::Report;
 use crate::engine::install;
 use crate::engine::opening;
+use crate::engine::recall;
+use crate::engine::recall::Question;
 use crate::engine::recover;
 use crate::engine::session;
 use crate::engine::session::Session;
@@ -28,6 +30,7 @@ use crate::gate::Gate;
 use crate::memory::INIT;
 use crate::process::Exit;
 use crate::prompts;
+use crate::prompts::Recalled;
 use crate::provider::Client;
 use crate::sandbox::Git;
 use crate::sandbox::Sandbox;
@@ -38,6 +41,7 @@ use crate::tools::Toolbox;
 use crate::tools::Workplace;
 use crate::transcript::Transcript;
 use anyhow::Result;
+use std::collections::BTreeSet;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Instant;
@@ -74,7 +78,7 @@ fn begin(
     folder: &Path,
     artifacts: PathBuf,
 ) -> Result<Session> {
-    budget.begin_session();
+    budget.begin_session(id);
     let head = ws.head()?;
     let untracked = ws.project.untracked_marks()?;
     session::write_untracked(folder, &untracked)?;
@@ -96,18 +100,17 @@ fn begin(
         branches: ws.project.branches()?,
         untracked,
         artifacts,
-        used: Used::default(),
+        used: Spent::default(),
         began: Instant::now(),
     })
 }
 
 /// Plays the session and runs its hook, whatever the turns came to.
 fn finish(ws: &mut Workspace, client: &Client, budget: &mut Budget, mut session: Session) -> Result<Held> {
-    let before = budget.used();
     let tree = ws.head()?.tree;
     hook::before_session(ws, &session);
     let (ending, tampered) = play(ws, client, budget, &session)?;
-    session.used = budget.used().since(&before);
+    session.used = budget.end_session();
     if ending == Ending::Vanished {
         end(ws, session.number, &ending.to_string(), "");
         return Ok(Held { ending, report: Report::default(), tree_changed: false });
@@ -137,7 +140,8 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let sandbox = ws.sandbox(Git::Writable, commands, &[&session.artifacts], &[desk.path()])?;
     let script = ws.init_script()?;
     let init_result = script.as_deref().map(|script| start(ws, &sandbox, script)).transpose()?;
-    let opening = open(ws, session, init_result)?;
+    let recalled = recall(ws, client, budget, session)?;
+    let opening = open(ws, session, init_result, recalled)?;
     let settings = driver::Settings {
         model: ws.settings.model.clone(),
         max_tokens: ws.settings.max_tokens,
@@ -203,15 +207,28 @@ fn start(ws: &Workspace, sandbox: &Sandbox, script: &str) -> Result<String> {
     Ok(installing.into_iter().chain([told]).collect::<Vec<_>>().join("\n"))
 }
 
+/// Recalls notes for a session on a feature; an initializer has none to work on.
+fn recall(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Session) -> Result<Vec<Recalled>> {
+    let Some(id) = &session.feature else { return Ok(Vec::new()) };
+    let checklist = ws.checklist()?;
+    let text = opening::question(checklist.find(id)?);
+    recall::recall(ws, client, budget, &Question { text: &text, seen: &BTreeSet::new() })
+}
+
 /// Renders what the model reads first.
-fn open(ws: &mut Workspace, session: &Session, init_result: Option<String>) -> Result<Opening> {
+fn open(
+    ws: &mut Workspace,
+    session: &Session,
+    init_result: Option<String>,
+    recalled: Vec<Recalled>,
+) -> Result<Opening> {
     let limits = &ws.settings.tool_limits;
     let (bash_limit, bash_most) = (duration::spell(limits.usual), duration::spell(limits.most));
     let notices: Vec<String> = recover::newest_interrupted(ws, session.number)?.into_iter().collect();
     match &session.feature {
         Some(id) => Ok(Opening {
             system: prompts::Rules { bash_limit, bash_most }.render()?,
-            first: opening::work(ws, session, id, &notices, init_result)?,
+            first: opening::work(ws, session, id, &notices, init_result, recalled)?,
         }),
         None => Ok(Opening {
             system: prompts::InitializerRules { bash_limit, bash_most, features_a_call: tools::FEATURES_A_CALL }

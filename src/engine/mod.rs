@@ -4,6 +4,7 @@
 //! found is the gate's word, what a file holds is memory's, and how a text reads is `prompts`'.
 
 pub mod accept;
+pub mod account;
 pub mod breaker;
 pub mod budget;
 pub mod check;
@@ -21,6 +22,8 @@ pub mod lock;
 pub mod opening;
 pub mod pick;
 pub mod prepare;
+pub mod rank;
+pub mod recall;
 pub mod recover;
 pub mod review;
 pub mod run;

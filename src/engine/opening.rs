@@ -16,6 +16,7 @@ use crate::memory::PROGRESS;
 use crate::memory::SPEC;
 use crate::prompts;
 use crate::prompts::Count;
+use crate::prompts::Recalled;
 use crate::prompts::Script;
 use crate::tools::line;
 use anyhow::Result;
@@ -42,6 +43,7 @@ pub fn work(
     id: &str,
     notices: &[String],
     init_result: Option<String>,
+    recalled: Vec<Recalled>,
 ) -> Result<String> {
     let checklist = ws.checklist()?;
     let head = ws.head()?;
@@ -63,6 +65,7 @@ pub fn work(
         counts,
         next,
         index: index(ws)?,
+        recalled,
         progress: progress(ws)?,
         init: ws.text(INIT)?,
         init_result,
@@ -150,6 +153,13 @@ fn describe(feature: &Feature) -> String {
         text.push_str(&format!("\n\nA milestone: its check looks over {of} together; each of them is done."));
     }
     text
+}
+
+/// Words what notes are recalled for.
+pub fn question(feature: &Feature) -> String {
+    let check = feature.check.as_ref().map(describe_check).unwrap_or_default();
+    let verdict = feature.last_verdict_text().unwrap_or_default();
+    format!("{}\n{}\n{check}\n{verdict}", feature.id, describe(feature))
 }
 
 /// Says what a check runs and under which conditions.

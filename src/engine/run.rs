@@ -3,7 +3,10 @@
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::clock::duration;
 use crate::driver::Ending;
+use crate::engine::account::Account;
+use crate::engine::account::Spent;
 use crate::engine::breaker;
 use crate::engine::breaker::Breaker;
 use crate::engine::budget::Budget;
@@ -28,6 +31,7 @@ use crate::provider::Client;
 use crate::sandbox::Level;
 use crate::sandbox::Reach;
 use anyhow::Result;
+use std::time::Duration;
 
 /// How a run came to its end.
 #[derive(Debug)]
@@ -52,21 +56,35 @@ pub fn run(ws: &mut Workspace, dirty: Dirty) -> Result<String> {
     let mut budget = begin(ws, dirty)?;
     let mut so_far = SoFar { branch: ws.head()?.branch, branches: ws.project.branches()?, ..SoFar::default() };
     loop {
-        if let Some(stop) = next(ws, &mut budget, &mut so_far)? {
-            return match stop {
-                Stop::Done(text) => Ok(text),
-                Stop::For(failure) => Err(failure.into()),
-            };
+        let step = next(ws, &mut budget, &mut so_far);
+        let Some(stop) = step.transpose() else { continue };
+        if let Some(lost) = budget.end() {
+            ws.warn(lost);
         }
+        return match stop? {
+            Stop::Done(text) => Ok(text),
+            Stop::For(failure) => Err(failure.into()),
+        };
     }
 }
 
 /// Makes ready for sessions and starts the count of what they use.
 fn begin(ws: &mut Workspace, dirty: Dirty) -> Result<Budget> {
     prepare::prepare(ws, dirty)?;
-    let budget = Budget::start(ws.settings.limits, ws.settings.price);
-    ws.tell(&Event::RunStarted { limits: vec![budget.describe(), held_by(ws)?] });
+    let account = Account::open(&ws.project.common_dir().join("longhaul"))?;
+    let carried = account.carried_over().map(carried_over);
+    let budget = Budget::start(ws.settings.limits, ws.settings.prices, account);
+    let limits = [budget.describe(), held_by(ws)?].into_iter().chain(carried).collect();
+    ws.tell(&Event::RunStarted { limits });
     Ok(budget)
+}
+
+/// Says what a run that was killed had used, since this one goes on with its count.
+fn carried_over(spent: &Spent) -> String {
+    let cost = spent.cost.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{cost:.2} USD"));
+    let sessions = counted(spent.sessions as usize, "session");
+    let time = duration::spell(Duration::from_secs(spent.time.as_secs()));
+    format!("goes on with what the killed run had used: {sessions}, {} tokens, {cost}, {time}", spent.usage.total())
 }
 
 /// Says what holds commands and checks in this run.
@@ -104,7 +122,13 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
         let others = pick::reasons_beside(&checklist, &tree, &milestone.id);
         return Ok(Some(pause_at(milestone, &others).into()));
     }
-    let Some(feature) = pick::pick(&checklist, &tree) else {
+    let workable = pick::workable(&checklist, &tree);
+    let (paid, spent): (Vec<&Feature>, Vec<&Feature>) =
+        workable.into_iter().partition(|feature| budget.feature_exhausted(&feature.id).is_none());
+    if let ([], [first, ..]) = (paid.as_slice(), spent.as_slice()) {
+        return Ok(budget.feature_exhausted(&first.id).map(|limit| feature_limit(&limit, &spent).into()));
+    }
+    let Some(feature) = paid.first() else {
         let proven = proven_meanwhile(ws, &checklist)?;
         if proven {
             so_far.breaker.proven();
@@ -147,7 +171,11 @@ pub fn needs_initializer(ws: &Workspace, checklist: &Checklist) -> Result<bool> 
 /// Holds one initializer session and returns what it still has to leave behind.
 pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
     let mut budget = begin(ws, Dirty::Refuse)?;
-    match initialize(ws, &mut budget, &mut SoFar::default())? {
+    let held = initialize(ws, &mut budget, &mut SoFar::default());
+    if let Some(lost) = budget.end() {
+        ws.warn(lost);
+    }
+    match held? {
         Some(Stop::For(failure)) => Err(failure.into()),
         _ if ws.interrupt.requested() => Err(interrupted().into()),
         _ => {
@@ -333,7 +361,7 @@ fn failed(verdict: &Verdict) -> Option<breaker::Failed> {
     Some(breaker::Failed { digest, could_not_run: verdict.could_not_run(), said })
 }
 
-fn limit(ws: &mut Workspace, budget: &Budget) -> Result<Option<Stop>> {
+fn limit(ws: &mut Workspace, budget: &mut Budget) -> Result<Option<Stop>> {
     let Some(limit) = budget.sessions_exhausted() else { return Ok(None) };
     let (checklist, tree) = (ws.checklist()?, ws.tree()?);
     let required = checklist.features().iter().filter(|feature| feature.required && !feature.is_done());
@@ -342,6 +370,13 @@ fn limit(ws: &mut Workspace, budget: &Budget) -> Result<Option<Stop>> {
     let green = if green.is_empty() { String::new() } else { format!(", {} already green", green.len()) };
     let reached = format!("{limit}, {} open{green}", counted(open.len(), "feature"));
     Ok(Some(Failure::new(Kind::Limit, reached).into()))
+}
+
+/// Says that all that could be worked on has used up what a feature may use.
+fn feature_limit(limit: &str, spent: &[&Feature]) -> Failure {
+    let ids: Vec<&str> = spent.iter().map(|feature| feature.id.as_str()).collect();
+    Failure::new(Kind::Limit, format!("{limit}: {}", ids.join(", ")))
+        .hint("run again with a larger `budget.feature_usd`, `_tokens`, `_time` or `_sessions`")
 }
 
 /// Makes the client of the model service, or says which variable holds the key.

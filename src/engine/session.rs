@@ -1,6 +1,6 @@
 //! What is known of one session: its number, what it started from, what it used.
 
-use crate::engine::budget::Used;
+use crate::engine::account::Spent;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::project::Marks;
@@ -31,7 +31,7 @@ pub struct Session {
     /// Untracked files that were there before it; those it leaves alone are the user's.
     pub untracked: Marks,
     pub artifacts: PathBuf,
-    pub used: Used,
+    pub used: Spent,
     pub began: Instant,
 }
 
@@ -43,7 +43,7 @@ impl Session {
 
     /// Says what it used, for the progress log.
     pub fn cost_line(&self) -> String {
-        let Used { turns, usage, cost } = &self.used;
+        let Spent { turns, usage, cost, .. } = &self.used;
         let cost = cost.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{cost:.2} USD"));
         let minutes = self.began.elapsed().as_secs_f64() / 60.0;
         format!("used: {turns} turns, {} tokens, {cost}, {minutes:.1} min", usage.total())

@@ -1,7 +1,7 @@
 //! What the engine needs to know, settled once at the start of a command.
 
 use crate::engine::budget::Limits;
-use crate::engine::budget::Price;
+use crate::engine::budget::Prices;
 use crate::gate;
 use crate::memory::Caps;
 use crate::provider;
@@ -20,7 +20,8 @@ pub struct Settings {
     pub provider: Option<provider::Settings>,
     pub missing_key: String,
     pub limits: Limits,
-    pub price: Option<Price>,
+    pub prices: Prices,
+    pub recall: Recall,
     /// Failed attempts after which a feature is blocked.
     pub attempts: u32,
     /// Sessions in a row without progress after which the run stops.
@@ -47,6 +48,15 @@ pub struct Settings {
     pub session_end: Vec<String>,
     /// Where all this was read from.
     pub read: Read,
+}
+
+/// How notes are recalled.
+#[derive(Clone, Debug, Default)]
+pub struct Recall {
+    /// Most notes given at the start of a session.
+    pub notes: usize,
+    /// The model that chooses them; empty: words choose.
+    pub small_model: String,
 }
 
 /// The files that the settings of this command were read from, as they were then.

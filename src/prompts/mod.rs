@@ -23,6 +23,8 @@ pub use seeds::seeds;
 const RULES: &str = include_str!("../../templates/prompts/rules.md");
 const SESSION: &str = include_str!("../../templates/prompts/session.md");
 const INITIALIZER_RULES: &str = include_str!("../../templates/prompts/initializer_rules.md");
+const RECALL_RULES: &str = include_str!("../../templates/prompts/recall_rules.md");
+const RECALL: &str = include_str!("../../templates/prompts/recall.md");
 const INITIALIZER: &str = include_str!("../../templates/prompts/initializer.md");
 
 /// What stays the same over a work session: role, rules, tools.
@@ -56,12 +58,33 @@ pub struct Session {
     /// The next features, a line each.
     pub next: Vec<String>,
     pub index: String,
+    pub recalled: Vec<Recalled>,
     pub progress: String,
     pub init: String,
     /// What the init script said before this session.
     pub init_result: Option<String>,
     pub commits: Vec<String>,
     pub untracked: Vec<String>,
+}
+
+/// A note that was chosen for this session.
+#[derive(Clone, Debug, Serialize)]
+pub struct Recalled {
+    /// Inside memory.
+    pub path: String,
+    /// When it was written, in words.
+    pub age: String,
+    pub text: String,
+}
+
+/// What a model chooses notes from.
+#[derive(Clone, Debug, Serialize)]
+pub struct Choice {
+    /// Most notes to choose.
+    pub most: usize,
+    pub question: String,
+    /// The notes, a line each.
+    pub notes: Vec<String>,
 }
 
 /// How many features are in one state.
@@ -120,6 +143,18 @@ impl Session {
     }
 }
 
+impl Choice {
+    /// Renders the system prompt of a choice of notes.
+    pub fn rules(&self) -> Result<String> {
+        render("prompts/recall_rules.md", RECALL_RULES, self)
+    }
+
+    /// Renders what is chosen from.
+    pub fn render(&self) -> Result<String> {
+        render("prompts/recall.md", RECALL, self)
+    }
+}
+
 impl InitializerRules {
     /// Renders the system prompt of an initializer session.
     pub fn render(&self) -> Result<String> {
@@ -170,6 +205,11 @@ mod tests {
             ],
             next: vec!["login · open · A user can log in".to_owned()],
             index: "- notes/db.md".to_owned(),
+            recalled: vec![Recalled {
+                path: "notes/db.md".to_owned(),
+                age: "written 12 days ago".to_owned(),
+                text: "port 5433".to_owned(),
+            }],
             progress: "## Session 6".to_owned(),
             init: "script: `init.sh`".to_owned(),
             init_result: None,
@@ -216,6 +256,12 @@ login · open · A user can log in
 
 <data source="/memories/MEMORY.md">
 - notes/db.md
+</data>
+
+Notes that may matter for this feature:
+
+<data source="/memories/notes/db.md, written 12 days ago">
+port 5433
 </data>
 
 <data source="/memories/progress.md, newest entries">

@@ -10,6 +10,7 @@ mod diagnosis;
 mod editing;
 mod kills;
 mod memory_conformance;
+mod notes;
 mod provider_client;
 mod provider_recordings;
 mod provider_replay;

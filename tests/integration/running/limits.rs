@@ -8,6 +8,7 @@ use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::say;
 use crate::support::session;
+use serde_json::json;
 
 #[test]
 fn a_feature_is_blocked_after_its_attempts_and_the_others_go_on() {
@@ -138,6 +139,61 @@ fn a_budget_in_dollars_binds_once_the_price_is_known() {
 }
 
 #[test]
+fn a_model_of_the_table_has_a_price_and_another_one_has_none() {
+    let idle = || session([say("I stop")]);
+    let project = Project::ready().feature("a", "test -f a").model([idle(), idle()]);
+
+    project.run(["run", "--sessions", "1"]).tells("limits: 20 USD · 8h").tells(" USD · nearest limit");
+    let run = project.run(["run", "--sessions", "1", "--set", "agent.model=mine"]);
+    run.tells("limits: cost unknown (no price for this model), so tokens bind · 20,000,000 tokens")
+        .tells("cost unknown");
+}
+
+#[test]
+fn a_sessions_budget_ends_the_session_and_not_the_run() {
+    let long = session([reply([bash("touch half")]), reply([bash("true")])]);
+    let project = Project::ready().feature("a", "test -f a").model([long, makes("a")]);
+
+    let run = project.run(["run", "--set", "budget.session_tokens=1", "--sessions", "2"]);
+
+    run.exits(0).tells("session 1 ended: the session's budget of 1 token is used up").tells("session 2 · a");
+    let limited = project.events(1).iter().find(|event| event["type"] == "check_ended").unwrap()["finding"].clone();
+    assert_eq!(limited, "failed", "its check runs all the same");
+    assert_eq!(project.played().requests().len(), 2);
+}
+
+#[test]
+fn a_features_budget_lets_others_go_on_and_a_larger_one_goes_on_with_it() {
+    let half = |name: &str| session([reply([bash(&format!("touch {name}"))]), reply([bash("true")])]);
+    let sessions = [half("c"), half("d"), makes("a"), makes("b")];
+    let project = Project::ready().feature("a", "test -f a").feature("b", "test -f b").model(sessions);
+
+    let run = project.run(["run", "--set", "budget.feature_sessions=1", "--set", "budget.session_tokens=1"]);
+    run.exits(3).tells("the feature's 1 session is used: a, b").tells("a larger `budget.feature_usd`");
+    assert_eq!(project.played().requests().len(), 2, "each was worked on once");
+
+    assert_eq!(project.stored("a")["attempts"], 0, "a limit costs no attempt");
+
+    project.run(["run", "--set", "budget.feature_sessions=2"]).exits(0);
+}
+
+#[test]
+fn a_killed_runs_count_goes_on_and_an_ended_ones_does_not() {
+    let cut = session([reply([bash("true")]), json!({ "silence": "60s" })]);
+    let project = Project::ready().feature("a", "test -f a").model([cut, session([say("I stop")]), makes("a")]);
+    let mut child = project.start(["run", "--sessions", "2"]);
+    project.played().wait_for_silence();
+    child.kill().unwrap();
+    child.wait().unwrap();
+
+    let run = project.run(["run", "--sessions", "2"]);
+    run.exits(3).tells("goes on with what the killed run had used: 1 session, ").tells("2 sessions used");
+    let run = project.run(["run", "--sessions", "1"]);
+    run.exits(0);
+    assert!(!run.stderr.contains("goes on with"), "a run that ended has closed its count");
+}
+
+#[test]
 fn a_time_limit_ends_the_run_before_the_next_request() {
     let slow = session([reply([bash("sleep 0.4")]), reply([hand_over()])]);
     let project = Project::ready().feature("a", "test -f a").model([slow]);
@@ -152,7 +208,8 @@ fn limits_that_would_not_bind_are_refused() {
     let project = Project::ready().feature("a", "test -f a").model([]);
 
     project.run(["run", "--sessions", "0"]).exits(2).tells("would allow nothing");
-    project.run(["run", "--budget", "5"]).exits(2).tells("no price is known for the model `claude-opus-5-5`");
+    let unknown = ["run", "--budget", "5", "--set", "agent.model=mine"];
+    project.run(unknown).exits(2).tells("no price is known for the model `mine`");
 }
 
 #[test]

@@ -1,0 +1,193 @@
+//! What was used, kept on disk as it is used: a run that was killed goes on counting where it was, and a feature's
+//! count lasts over runs.
+
+use crate::message::Usage;
+use anyhow::Context;
+use anyhow::Result;
+use serde::Deserialize;
+use serde::Serialize;
+use std::collections::BTreeMap;
+use std::fs;
+use std::io;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+use std::time::Duration;
+
+/// The file in the folder of longhaul's own state.
+const FILE: &str = "spent.json";
+
+/// What was used by a run, a session, or on a feature.
+#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+pub struct Spent {
+    pub sessions: u32,
+    pub turns: u32,
+    pub usage: Usage,
+    /// USD; none when a part of it is unknown.
+    pub cost: Option<f64>,
+    pub time: Duration,
+}
+
+impl Default for Spent {
+    fn default() -> Self {
+        Self { sessions: 0, turns: 0, usage: Usage::default(), cost: Some(0.0), time: Duration::ZERO }
+    }
+}
+
+impl Spent {
+    /// Adds a reply; its cost is none when the price is unknown.
+    pub fn add(&mut self, usage: &Usage, cost: Option<f64>) {
+        self.usage.add(*usage);
+        self.cost = self.cost.zip(cost).map(|(before, more)| before + more);
+    }
+}
+
+/// The count of a run and of each feature.
+#[derive(Debug, Default)]
+pub struct Account {
+    /// None: kept nowhere.
+    path: Option<PathBuf>,
+    book: Book,
+    /// Why it could not be written, the first time.
+    failure: Option<String>,
+}
+
+/// What is on disk.
+#[derive(Debug, Default, Deserialize, Serialize)]
+#[serde(default)]
+struct Book {
+    /// The run that is on, or that was killed.
+    run: Option<Spent>,
+    features: BTreeMap<String, Spent>,
+}
+
+impl Account {
+    /// Opens the account in this folder. A run that was killed is still in it, and goes on.
+    pub fn open(state: &Path) -> Result<Self> {
+        let path = state.join(FILE);
+        let book = match fs::read(&path) {
+            Ok(bytes) => serde_json::from_slice(&bytes)
+                .with_context(|| format!("could not read `{}`; remove it to count anew", path.display()))?,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => Book::default(),
+            Err(error) => return Err(error).with_context(|| format!("could not read `{}`", path.display())),
+        };
+        Ok(Self { path: Some(path), book, failure: None })
+    }
+
+    /// Makes an account that is kept nowhere.
+    #[cfg(test)]
+    pub fn in_memory() -> Self {
+        Self::default()
+    }
+
+    /// Returns what a killed run had used.
+    pub fn carried_over(&self) -> Option<&Spent> {
+        self.book.run.as_ref().filter(|spent| spent.sessions > 0)
+    }
+
+    /// Returns what the run has used.
+    pub fn run(&self) -> &Spent {
+        const NOTHING: &Spent = &Spent {
+            sessions: 0,
+            turns: 0,
+            usage: Usage { input: 0, output: 0, cache_write: 0, cache_read: 0 },
+            cost: Some(0.0),
+            time: Duration::ZERO,
+        };
+        self.book.run.as_ref().unwrap_or(NOTHING)
+    }
+
+    /// Returns what was used on a feature.
+    pub fn feature(&self, id: &str) -> Spent {
+        self.book.features.get(id).cloned().unwrap_or_default()
+    }
+
+    pub(in crate::engine) fn run_mut(&mut self) -> &mut Spent {
+        self.book.run.get_or_insert_with(Spent::default)
+    }
+
+    pub(in crate::engine) fn feature_mut(&mut self, id: &str) -> &mut Spent {
+        self.book.features.entry(id.to_owned()).or_default()
+    }
+
+    /// Writes it down, as a whole; not synced, since a power cut may cost a turn's count and no more.
+    pub fn save(&mut self) {
+        let Some(path) = &self.path else { return };
+        if let Err(error) = write(path, &self.book)
+            && self.failure.is_none()
+        {
+            self.failure = Some(format!("what was spent could not be kept: {error:#}"));
+        }
+    }
+
+    /// Ends the run's count. Says why something could not be written, if so.
+    pub fn close(&mut self) -> Option<String> {
+        self.book.run = None;
+        self.save();
+        self.failure.take()
+    }
+}
+
+fn write(path: &Path, book: &Book) -> Result<()> {
+    let folder = path.parent().unwrap_or(path);
+    let write = || {
+        let mut file = tempfile::NamedTempFile::new_in(folder)?;
+        file.write_all(&serde_json::to_vec(book)?)?;
+        file.persist(path)?;
+        Ok::<(), anyhow::Error>(())
+    };
+    write().with_context(|| format!("could not write `{}`", path.display()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn spend(account: &mut Account, cost: Option<f64>) {
+        let usage = Usage { input: 10, ..Usage::default() };
+        account.run_mut().add(&usage, cost);
+        account.run_mut().sessions += 1;
+        account.feature_mut("login").add(&usage, cost);
+        account.save();
+    }
+
+    #[test]
+    fn a_killed_run_goes_on_counting_and_an_ended_one_does_not() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut account = Account::open(folder.path()).unwrap();
+        assert!(account.carried_over().is_none());
+        spend(&mut account, Some(0.5));
+        drop(account);
+
+        let mut again = Account::open(folder.path()).unwrap();
+        assert_eq!(again.carried_over().unwrap().cost, Some(0.5));
+        spend(&mut again, Some(0.25));
+        assert_eq!((again.run().cost, again.run().usage.total()), (Some(0.75), 20));
+        assert_eq!(again.close(), None);
+
+        let after = Account::open(folder.path()).unwrap();
+        assert!(after.carried_over().is_none());
+        assert_eq!((after.run().cost, after.feature("login").cost), (Some(0.0), Some(0.75)));
+    }
+
+    #[test]
+    fn one_unknown_cost_makes_the_sum_unknown() {
+        let mut account = Account::in_memory();
+        spend(&mut account, Some(0.5));
+        spend(&mut account, None);
+        spend(&mut account, Some(0.5));
+        assert_eq!(account.run().cost, None);
+    }
+
+    #[test]
+    fn a_file_that_is_no_account_is_named_and_one_that_cannot_be_written_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(FILE), "{").unwrap();
+        let error = format!("{:#}", Account::open(folder.path()).unwrap_err());
+        assert!(error.contains("spent.json`; remove it to count anew"), "{error}");
+
+        let mut account = Account::open(&folder.path().join("absent")).unwrap();
+        spend(&mut account, None);
+        assert!(account.close().unwrap().starts_with("what was spent could not be kept: could not write"));
+    }
+}

@@ -1,0 +1,189 @@
+//! Which notes a session is given at its start: those that what they say of themselves brings near to its feature.
+//!
+//! Chosen from the lines of the index alone, so that the cost does not grow with memory: by a small model where one is
+//! set, else by words. Only the chosen ones are read.
+
+use crate::engine::budget::Budget;
+use crate::engine::rank;
+use crate::engine::workspace::Workspace;
+use crate::event::Event;
+use crate::memory::Listed;
+use crate::message::Message;
+use crate::message::text_block;
+use crate::prompts;
+use crate::prompts::Recalled;
+use crate::provider::Client;
+use crate::provider::Request;
+use anyhow::Result;
+use jiff::civil::Date;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use std::time::Instant;
+
+/// Notes that are looked at, newest first.
+const LOOKED_AT: usize = 200;
+/// Characters that are given of one note.
+const SHOWN: usize = 4000;
+/// A choice is worth no longer wait: words choose then.
+const PATIENCE: Duration = Duration::from_secs(30);
+/// Tokens that the paths of a choice may take.
+const ANSWER: u32 = 1000;
+
+/// What a note is recalled for.
+pub struct Question<'a> {
+    /// The feature, its check and its last verdict.
+    pub text: &'a str,
+    /// Paths of notes that this session has seen.
+    pub seen: &'a BTreeSet<String>,
+}
+
+/// Recalls notes and tells which.
+///
+/// # Errors
+/// Only of a memory that cannot be read; a model that does not answer is told, and words choose.
+pub fn recall(ws: &Workspace, client: &Client, budget: &mut Budget, question: &Question) -> Result<Vec<Recalled>> {
+    let most = ws.settings.recall.notes;
+    let notes = ws.memory.index()?.notes;
+    let notes: Vec<Listed> =
+        notes.into_iter().take(LOOKED_AT).filter(|note| !question.seen.contains(&note.path)).collect();
+    if most == 0 || notes.is_empty() {
+        return Ok(Vec::new());
+    }
+    let by_model = ask(ws, client, budget, question.text, &notes)?;
+    let by = if by_model.is_some() { ws.settings.recall.small_model.clone() } else { "words".to_owned() };
+    let chosen = by_model.unwrap_or_else(|| by_words(question.text, &notes));
+    let today = ws.clock.today();
+    let mut recalled = Vec::new();
+    for note in chosen.into_iter().take(most) {
+        if let Some(bytes) = ws.memory.read(&note.path)? {
+            let text = shown(&String::from_utf8_lossy(&bytes));
+            recalled.push(Recalled { path: note.path.clone(), age: age(note.written, today), text });
+        }
+    }
+    let paths = recalled.iter().map(|note| note.path.clone()).collect();
+    ws.tell(&Event::Recalled { by, of: notes.len(), notes: paths });
+    Ok(recalled)
+}
+
+fn by_words<'a>(question: &str, notes: &'a [Listed]) -> Vec<&'a Listed> {
+    let texts: Vec<String> =
+        notes.iter().map(|note| format!("{} {} {}", note.path, note.name, note.description)).collect();
+    rank::rank(question, &texts).into_iter().filter_map(|at| notes.get(at)).collect()
+}
+
+/// Asks the small model; none when there is none, or it gave no answer that can be read.
+fn ask<'a>(
+    ws: &Workspace,
+    client: &Client,
+    budget: &mut Budget,
+    question: &str,
+    notes: &'a [Listed],
+) -> Result<Option<Vec<&'a Listed>>> {
+    let model = &ws.settings.recall.small_model;
+    if model.is_empty() || budget.run_exhausted().is_some() {
+        return Ok(None);
+    }
+    let lines: Vec<String> = notes.iter().map(Listed::line).collect();
+    let most = ws.settings.recall.notes;
+    let choice = prompts::Choice { most, question: question.to_owned(), notes: lines };
+    let request = Request {
+        model: model.clone(),
+        max_tokens: ANSWER,
+        system: vec![text_block(&choice.rules()?)],
+        messages: vec![Message::user(vec![text_block(&choice.render()?)])],
+        deadline: Some(Instant::now() + PATIENCE),
+        ..Request::default()
+    };
+    let reply = match client.send(&request, ws.interrupt, &mut |_, _| {}) {
+        Ok(reply) => reply,
+        Err(failure) => {
+            ws.notice(format!("notes are chosen by words: `{model}` gave no answer: {failure}"));
+            return Ok(None);
+        }
+    };
+    budget.spend_small(&reply.usage);
+    let chosen = read(&reply.text(), notes);
+    if chosen.is_none() {
+        ws.notice(format!("notes are chosen by words: `{model}` answered with something else than a list of paths"));
+    }
+    Ok(chosen)
+}
+
+/// Reads a JSON array of paths out of an answer; what is no listed note is passed over.
+fn read<'a>(answer: &str, notes: &'a [Listed]) -> Option<Vec<&'a Listed>> {
+    let (start, end) = (answer.find('[')?, answer.rfind(']')?);
+    let paths: Vec<String> = serde_json::from_str(answer.get(start..=end)?).ok()?;
+    let mut chosen: Vec<&Listed> = Vec::new();
+    for path in &paths {
+        let path = path.trim_start_matches("/memories/");
+        let found = notes.iter().find(|note| note.path == path);
+        chosen.extend(found.filter(|found| !chosen.contains(found)));
+    }
+    Some(chosen)
+}
+
+/// Says how old a note is, in words that keep the model from taking it for the present.
+fn age(written: Date, today: Date) -> String {
+    match today.since(written).map_or(0, |span| span.get_days()) {
+        ..=0 => "written today".to_owned(),
+        1 => "written yesterday; check before relying on it".to_owned(),
+        days => format!("written {days} days ago; check before relying on it"),
+    }
+}
+
+fn shown(text: &str) -> String {
+    match text.char_indices().nth(SHOWN) {
+        None => text.to_owned(),
+        Some((cut, _)) => {
+            let left = text.len() - cut;
+            format!("{}\n[{left} further bytes: view it with the memory tool]", &text[..cut])
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::NoteKind;
+
+    fn listed(path: &str) -> Listed {
+        Listed {
+            path: path.to_owned(),
+            name: String::new(),
+            kind: NoteKind::Project,
+            written: "2026-03-01".parse().unwrap(),
+            description: String::new(),
+        }
+    }
+
+    #[test]
+    fn an_age_is_told_in_days() {
+        let age = |today: &str| age("2026-03-01".parse().unwrap(), today.parse().unwrap());
+        assert_eq!(age("2026-03-13"), "written 12 days ago; check before relying on it");
+        assert_eq!(age("2027-03-13"), "written 377 days ago; check before relying on it");
+        assert_eq!(age("2026-03-02"), "written yesterday; check before relying on it");
+        assert_eq!(age("2026-03-01"), "written today");
+        assert_eq!(age("2016-03-01"), "written today", "a clock that went back makes nothing old");
+    }
+
+    #[test]
+    fn an_answer_names_listed_notes_and_nothing_else_counts() {
+        let notes = ["notes/a.md", "notes/b.md"].map(listed);
+        let paths = |answer: &str| {
+            read(answer, &notes).map(|all| all.iter().map(|note| note.path.as_str()).collect::<Vec<_>>())
+        };
+        assert_eq!(paths(r#"["notes/b.md"]"#), Some(vec!["notes/b.md"]));
+        let wordy = "Here:\n```json\n[\"/memories/notes/b.md\", \"notes/b.md\", \"notes/x\", \"features.json\"]\n```";
+        assert_eq!(paths(wordy), Some(vec!["notes/b.md"]));
+        assert_eq!(paths("[]"), Some(vec![]));
+        assert_eq!(paths("notes/a.md"), None);
+        assert_eq!(paths("] ["), None);
+    }
+
+    #[test]
+    fn a_long_note_is_cut_at_a_character_and_says_so() {
+        let text = shown(&"é".repeat(SHOWN + 3));
+        assert!(text.ends_with("\n[6 further bytes: view it with the memory tool]"), "{text}");
+        assert_eq!(shown("short"), "short");
+    }
+}

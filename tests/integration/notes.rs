@@ -1,0 +1,144 @@
+//! Notes: what a session keeps for later ones, and which of it they are given.
+
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::hand_over;
+use crate::support::memory;
+use crate::support::reply;
+use crate::support::say;
+use crate::support::session;
+use serde_json::Value;
+use serde_json::json;
+
+/// Creates a note.
+fn note(path: &str, text: &str) -> Value {
+    memory(json!({ "command": "create", "path": format!("/memories/{path}"), "file_text": text }))
+}
+
+fn front(name: &str, description: &str) -> String {
+    format!("---\nname: {name}\ndescription: {description}\ntype: project\n---\nThe whole of {name}.\n")
+}
+
+/// A session that keeps notes, works, and proves nothing.
+fn keeps(notes: &[(&str, &str)]) -> Value {
+    let notes = notes.iter().map(|(name, description)| note(&format!("notes/{name}.md"), &front(name, description)));
+    let work = [bash("date +%N > work")];
+    session([reply(notes.chain(work).collect::<Vec<_>>()), reply([hand_over()])])
+}
+
+/// Text of the first message of request `number`, counted from 1.
+fn opening(project: &Project, number: usize) -> String {
+    let body = &project.played().requests()[number - 1];
+    body["messages"][0]["content"][0]["text"].as_str().unwrap().to_owned()
+}
+
+const PORT: (&str, &str) = ("db", "the database listens on port 5433 in tests");
+const COLOUR: (&str, &str) = ("colour", "buttons are blue");
+
+#[test]
+fn a_note_without_front_matter_is_refused_with_the_form_and_a_good_one_is_listed() {
+    let bare = reply([note("notes/db.md", "port 5433\n"), note("MEMORY.md", "mine")]);
+    let project = Project::ready().feature("a", "test -f a").model([session([
+        bare,
+        reply([note("notes/db.md", &front(PORT.0, PORT.1))]),
+        reply([hand_over()]),
+    ])]);
+
+    project.run(["run", "--sessions", "1"]).exits(3);
+
+    let told = project.played().results_in(2);
+    assert!(told.contains("/memories/notes/db.md is no note: its first line is not `---`"), "{told}");
+    assert!(told.contains("\n---\nname: a-short-name\n"), "{told}");
+    assert!(told.contains("/memories/MEMORY.md is written by longhaul only. Instead: change the note"), "{told}");
+    let index = project.memory_git(["show", "HEAD~0:MEMORY.md"]);
+    assert!(index.contains("- [db](notes/db.md) · project · "), "{index}");
+    assert!(index.ends_with(" · the database listens on port 5433 in tests"), "{index}");
+    let commit = project.memory_git(["log", "-1", "--format=%an", "--name-only", "--full-diff", "--", "notes/db.md"]);
+    assert_eq!(commit, "agent\n\nMEMORY.md\nnotes/db.md", "one commit has both");
+}
+
+#[test]
+fn a_session_is_given_the_notes_that_are_near_its_feature_with_their_age() {
+    let project = Project::ready().feature("database", "test -f never").model([
+        keeps(&[PORT, COLOUR]),
+        session([say("I stop")]),
+        session([say("I stop")]),
+    ]);
+
+    project.run(["run", "--sessions", "2"]).exits(3).tells("recalled: notes/db.md (of 2 notes, chosen by words)");
+
+    assert!(!opening(&project, 1).contains("Notes that may matter"), "there were none yet");
+    let second = opening(&project, 3);
+    assert!(second.contains("<data source=\"/memories/notes/db.md, written today\">\n---\nname: db\n"), "{second}");
+    assert!(second.contains("The whole of db."), "{second}");
+    assert!(!second.contains("The whole of colour."), "{second}");
+    assert!(second.contains("- [colour](notes/colour.md)"), "the index names it all the same: {second}");
+    let event = project.events(2).into_iter().find(|event| event["type"] == "recalled").unwrap();
+    assert_eq!((&event["notes"], &event["by"]), (&json!(["notes/db.md"]), &json!("words")));
+
+    project.run(["run", "--sessions", "1", "--set", "recall.notes=0"]).exits(4);
+    assert!(!opening(&project, 4).contains("Notes that may matter"), "it can be off");
+}
+
+#[test]
+fn a_small_model_chooses_where_there_is_one_and_words_where_it_says_nothing_of_use() {
+    let chooses = |text: &str| session([say(text)]);
+    let project = Project::ready().feature("database", "test -f never").model([
+        keeps(&[PORT, COLOUR]),
+        chooses("[\"notes/colour.md\", \"features.json\"]"),
+        session([say("I stop")]),
+        chooses("I would take the second."),
+        session([say("I stop")]),
+    ]);
+
+    let run = project.run(["run", "--sessions", "3", "--set", "agent.small_model=small"]);
+
+    run.exits(4)
+        .tells("recalled: notes/colour.md (of 2 notes, chosen by small)")
+        .tells("notes are chosen by words: `small` answered with something else than a list of paths")
+        .tells("recalled: notes/db.md (of 2 notes, chosen by words)");
+    let asked = &project.played().requests()[2];
+    assert_eq!(asked["model"], "small");
+    let manifest = asked["messages"][0]["content"][0]["text"].as_str().unwrap();
+    assert!(manifest.contains("- [db](notes/db.md) · project · "), "{manifest}");
+    assert!(!manifest.contains("The whole of"), "it sees the front matter alone: {manifest}");
+    assert!(opening(&project, 4).contains("The whole of colour."));
+}
+
+#[test]
+fn a_small_model_that_is_away_costs_no_session() {
+    let gone = session([json!({"status": 400})]);
+    let project = Project::ready().feature("database", "test -f database").model([
+        keeps(&[PORT]),
+        gone,
+        crate::running::makes("database"),
+    ]);
+
+    let run = project.run(["run", "--set", "agent.small_model=small"]);
+
+    run.exits(0).tells("notes are chosen by words: `small` gave no answer: ").tells("recalled: notes/db.md");
+}
+
+#[test]
+fn what_of_a_large_index_is_left_out_is_said_in_words() {
+    let project = Project::ready().feature("a", "test -f a").model([session([say("I stop")])]);
+    let calls: String = (0..230)
+        .map(|number| {
+            let text = front(&format!("n{number}"), "one of many");
+            let path = format!("/memories/notes/{number}.md");
+            format!("{}\n", json!({"command": "create", "path": path, "file_text": text}))
+        })
+        .collect();
+    project.run_with(["memory", "apply"], &calls).exits(0);
+    std::fs::create_dir_all(project.view().join("notes")).unwrap();
+    std::fs::write(project.view().join("notes/bare.md"), "by hand\n").unwrap();
+
+    project.run(["run", "--sessions", "1"]).exits(3);
+
+    let text = opening(&project, 1);
+    assert_eq!(text.matches("- [n").count(), 200, "{text}");
+    assert!(text.contains("- [n229](notes/229.md)") && !text.contains("(notes/29.md)"), "the newest are shown");
+    let left = "[30 older notes left out here, since the index is shown up to 200 lines: view /memories/MEMORY.md]\n\
+                [1 file in /memories/notes not listed: without front matter, or of an unknown type]\n";
+    assert!(text.contains(left), "{text}");
+}
