@@ -77,6 +77,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
             files: config.memory.files,
             view_chars: config.memory.view_chars,
         },
+        expire_unused: days(config.memory.expire_unused),
         outer: without(&outside(context), &secret_names),
         inner: with_home(inner, variables),
         secrets: key.cloned().into_iter().collect(),
@@ -96,6 +97,12 @@ fn service(config: &Config, key: &str) -> provider::Settings {
         outage_budget: config.provider.outage_budget,
         ..provider::Settings::default()
     }
+}
+
+/// Reads a time as days, at least one; none at all as never.
+fn days(time: Duration) -> Option<u32> {
+    let days = time.as_secs().div_ceil(24 * 3600);
+    u32::try_from(days).ok().filter(|days| *days > 0)
 }
 
 fn limits(budget: &config::Budget) -> Limits {

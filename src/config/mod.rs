@@ -143,6 +143,8 @@ pub struct Memory {
     pub file_bytes: usize,
     pub files: usize,
     pub view_chars: usize,
+    /// Zero: never.
+    pub expire_unused: Duration,
 }
 
 /// What is handed from notes to sessions.
@@ -292,13 +294,13 @@ fn read_sandbox(layers: &Layers) -> Result<Sandbox> {
 }
 
 fn read_memory(layers: &Layers) -> Result<Memory> {
-    layers.get("memory.expire_unused")?.duration_or_off()?;
     layers.get("memory.secrets")?.choice(&[("refuse", ()), ("allow", ())])?;
     layers.get("recall.extract")?.boolean()?;
     Ok(Memory {
         file_bytes: layers.get("memory.file_bytes")?.whole(1, i64::MAX)?,
         files: layers.get("memory.files")?.whole(1, i64::MAX)?,
         view_chars: layers.get("memory.view_chars")?.whole(100, i64::MAX)?,
+        expire_unused: layers.get("memory.expire_unused")?.duration_or_off()?,
     })
 }
 

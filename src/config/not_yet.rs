@@ -5,12 +5,11 @@ use crate::failure::Failure;
 use anyhow::Result;
 
 /// Settings, and the values this version can honour.
-const HONOURED: [(&str, &[&str]); 5] = [
+const HONOURED: [(&str, &[&str]); 4] = [
     ("agent.driver", &["api"]),
     ("provider.tools", &["typed"]),
     ("run.branch", &[""]),
     ("memory.secrets", &["refuse"]),
-    ("memory.expire_unused", &["off", "0"]),
 ];
 
 /// Refuses the first value this version would silently ignore.

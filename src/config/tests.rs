@@ -266,7 +266,6 @@ fn what_is_not_there_yet_is_refused_not_ignored() {
         ("[agent]\ndriver = \"acp\"", "`agent.driver` is `acp`", "use `api`"),
         ("[provider]\ntools = \"custom\"", "`provider.tools` is `custom`", "use `typed`"),
         ("[run]\nbranch = \"b\"", "`run.branch` is `b`", "leave it empty"),
-        ("[memory]\nexpire_unused = \"90d\"", "`memory.expire_unused` is `90d`", "use `off` or `0`"),
         ("[memory]\nsecrets = \"allow\"", "`memory.secrets` is `allow`", "use `refuse`"),
     ];
     for (user, text, hint) in cases {

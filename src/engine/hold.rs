@@ -27,8 +27,10 @@ use crate::engine::workspace::Workspace;
 use crate::engine::workspace::named;
 use crate::event::Event;
 use crate::gate::Gate;
+use crate::memory::Change;
 use crate::memory::INIT;
 use crate::process::Exit;
+use crate::process::Finished;
 use crate::prompts;
 use crate::prompts::Recalled;
 use crate::provider::Client;
@@ -83,6 +85,7 @@ fn begin(
     let untracked = ws.project.untracked_marks()?;
     session::write_untracked(folder, &untracked)?;
     custody::keep(ws)?;
+    ws.memory.count_day()?;
     let title = id.map(|id| ws.checklist().and_then(|list| Ok(list.find(id)?.title.clone()))).transpose()?;
     ws.tell(&Event::SessionStarted {
         session: number,
@@ -139,7 +142,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let commands = ws.settings.sandbox.commands();
     let sandbox = ws.sandbox(Git::Writable, commands, &[&session.artifacts], &[desk.path()])?;
     let script = ws.init_script()?;
-    let init_result = script.as_deref().map(|script| start(ws, &sandbox, script)).transpose()?;
+    let init_result = script.as_deref().map(|script| start(ws, &sandbox, script, session.number)).transpose()?;
     let recalled = recall(ws, client, budget, session)?;
     let opening = open(ws, session, init_result, recalled)?;
     let settings = driver::Settings {
@@ -194,17 +197,28 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
 }
 
 /// Runs the init script before the first turn and says how it went; its servers live as long as the session.
-fn start(ws: &Workspace, sandbox: &Sandbox, script: &str) -> Result<String> {
+fn start(ws: &mut Workspace, sandbox: &Sandbox, script: &str, number: u32) -> Result<String> {
     let installing = install::install(ws, script)?;
     let limit = ws.settings.tool_limits.usual;
     let environment = ws.inner_environment();
     let finished = tools::run_init(sandbox, ws.project.root(), script, Phase::Start, &environment, limit);
     let told = tools::init_told(script, &finished);
+    note_run(ws, number, &finished)?;
     let failed = (finished.exit != Exit::Code(0)).then_some(&told);
     for failed in installing.iter().chain(failed) {
         ws.warn(failed.lines().next().unwrap_or_default());
     }
     Ok(installing.into_iter().chain([told]).collect::<Vec<_>>().join("\n"))
+}
+
+/// Notes in `init.md` how long the init script took and how it ended.
+fn note_run(ws: &mut Workspace, number: u32, finished: &Finished) -> Result<()> {
+    let seconds = finished.duration.as_secs_f64();
+    let text =
+        prompts::with_last_run(&ws.text(INIT)?, &format!("{} after {seconds:.1} s, session {number}", finished.exit));
+    let origin = ws.origin(Some(number), None);
+    ws.memory.write(&format!("init: {} after {seconds:.1} s", finished.exit), &[Change::put(INIT, text)], &origin)?;
+    Ok(())
 }
 
 /// Recalls notes for a session on a feature; an initializer has none to work on.

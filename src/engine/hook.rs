@@ -7,6 +7,7 @@ use crate::checklist;
 use crate::driver::Ending;
 use crate::engine::counted;
 use crate::engine::custody;
+use crate::engine::expire;
 use crate::engine::facts::Fact;
 use crate::engine::session::Session;
 use crate::engine::verify;
@@ -82,6 +83,7 @@ pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: boo
     let entry = entry(ws, session, ending, tampered, &leftover, &report)?;
     append_progress(ws, session.number, &entry)?;
     step(ws, "progress written");
+    expire::expire(ws, session.number)?;
     run_commands(ws, &ws.settings.session_end, &outcome_json(session, &report));
     Ok(report)
 }

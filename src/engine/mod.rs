@@ -11,6 +11,7 @@ pub mod check;
 pub mod custody;
 pub mod doctor;
 pub mod draft;
+pub mod expire;
 pub mod facts;
 pub mod feature;
 pub mod hold;

@@ -60,7 +60,8 @@ pub fn recall(ws: &Workspace, client: &Client, budget: &mut Budget, question: &Q
             recalled.push(Recalled { path: note.path.clone(), age: age(note.written, today), text });
         }
     }
-    let paths = recalled.iter().map(|note| note.path.clone()).collect();
+    let paths: Vec<String> = recalled.iter().map(|note| note.path.clone()).collect();
+    ws.memory.mark_used(paths.iter().map(String::as_str))?;
     ws.tell(&Event::Recalled { by, of: notes.len(), notes: paths });
     Ok(recalled)
 }

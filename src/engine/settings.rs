@@ -38,6 +38,8 @@ pub struct Settings {
     /// Tokens that the model's window holds; zero: unknown.
     pub window: u64,
     pub caps: Caps,
+    /// Days with sessions after which a note that nobody used is removed.
+    pub expire_unused: Option<u32>,
     /// The environment of the user's own hooks and of `git`: everything but our key.
     pub outer: BTreeMap<String, String>,
     /// The environment of the agent's commands and of checks.

@@ -86,6 +86,14 @@ impl Command {
         }
     }
 
+    /// Returns the paths that the command names.
+    pub(super) fn names(&self) -> Vec<&str> {
+        match self {
+            Self::View { at, .. } => vec![at.clean()],
+            _ => self.writes(),
+        }
+    }
+
     /// Returns the paths that the command may change.
     pub(super) fn writes(&self) -> Vec<&str> {
         match self {

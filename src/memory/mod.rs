@@ -30,6 +30,7 @@ mod page;
 mod path;
 mod plan;
 mod projection;
+mod reads;
 mod repository;
 mod snapshot;
 mod store;

@@ -64,7 +64,10 @@ impl Store {
             let head = self.head()?;
             let snapshot = Snapshot::of(&self.repository, head.clone());
             let plan = match plan::plan(&snapshot, &command, self.caps.view_chars)? {
-                Outcome::Answer(answer) => return Ok(answer),
+                Outcome::Answer(answer) => {
+                    self.note_use(origin, &command);
+                    return Ok(answer);
+                }
                 Outcome::Write(plan) => plan,
             };
             let changes = (plan.changes.as_slice(), plan.kind);
@@ -81,6 +84,7 @@ impl Store {
                 Committed::Unchanged => {}
                 Committed::Stale => continue,
             }
+            self.note_use(origin, &command);
             return Ok(ToolResult::text(plan.answer));
         }
         bail!("{}", busy())
@@ -123,6 +127,18 @@ impl Store {
 
     pub(super) fn lock(&self) -> Result<WriteLock> {
         WriteLock::take(&self.place.state, &self.notice)
+    }
+
+    /// Remembers which notes a call of the agent read or wrote. That it could not be written down is told, and no more: the
+    /// call itself is answered.
+    fn note_use(&self, origin: &Origin, command: &Command) {
+        if self.policy == Policy::Free || origin.author != Author::Agent {
+            return;
+        }
+        let notes = command.names().into_iter().filter(|path| index::is_note(path));
+        if let Err(error) = self.mark_used(notes) {
+            (self.notice)(&format!("it is not kept which notes are used: {error:#}"));
+        }
     }
 
     /// Adds the change of the index that belongs to changes of notes.

@@ -19,6 +19,7 @@ pub use seeds::init_path;
 pub use seeds::init_text;
 pub use seeds::needs_no_init;
 pub use seeds::seeds;
+pub use seeds::with_last_run;
 
 const RULES: &str = include_str!("../../templates/prompts/rules.md");
 const SESSION: &str = include_str!("../../templates/prompts/session.md");

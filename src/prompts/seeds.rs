@@ -59,6 +59,15 @@ pub fn init_text(path: Option<&str>, starts: &str, ready: &str) -> Result<String
     )
 }
 
+/// Puts into `init.md` how the script's last run went, in place of the run before.
+pub fn with_last_run(text: &str, told: &str) -> String {
+    const LABEL: &str = "- last run: ";
+    let mut lines: Vec<String> = text.lines().filter(|line| !line.starts_with(LABEL)).map(str::to_owned).collect();
+    let after = lines.iter().rposition(|line| line.starts_with("- "));
+    lines.insert(after.map_or(lines.len(), |at| at + 1), format!("{LABEL}{told}"));
+    lines.join("\n") + "\n"
+}
+
 /// Tells whether `init.md` says that there is to be no init script.
 pub fn needs_no_init(text: &str) -> bool {
     text.lines().any(|line| line.starts_with("No init script: "))
@@ -73,6 +82,18 @@ pub fn init_path(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn the_last_run_is_one_line_among_the_others() {
+        let text = init_text(Some("init.sh"), "a server", "port 80").unwrap();
+        let once = with_last_run(&text, "exit code 0 after 1.0 s");
+        assert!(once.ends_with("- ready: port 80\n- last run: exit code 0 after 1.0 s\n"), "{once}");
+        let twice = with_last_run(&once, "exit code 1 after 2.0 s");
+        assert_eq!(twice, once.replace("code 0 after 1.0", "code 1 after 2.0"));
+        assert_eq!(init_path(&twice).as_deref(), Some("init.sh"));
+        let by_hand = with_last_run("# Init\n\n- script: `i`\n\nMind the port.\n", "x");
+        assert_eq!(by_hand, "# Init\n\n- script: `i`\n- last run: x\n\nMind the port.\n");
+    }
 
     #[test]
     fn the_seeds_are_the_four_files_of_the_design() {

@@ -142,3 +142,40 @@ fn what_of_a_large_index_is_left_out_is_said_in_words() {
                 [1 file in /memories/notes not listed: without front matter, or of an unknown type]\n";
     assert!(text.contains(left), "{text}");
 }
+
+#[test]
+fn notes_that_nobody_uses_go_when_that_is_asked_for_and_history_keeps_them() {
+    let idle = || session([say("I stop")]);
+    let project = Project::ready().feature("database", "test -f never").model([keeps(&[PORT, COLOUR]), idle(), idle()]);
+    project.run(["run", "--sessions", "1"]).exits(3);
+    let record = project.state().join("reads.json");
+    let earlier = std::fs::read_to_string(&record).unwrap().replace("\"newest\":\"20", "\"newest\":\"19");
+    std::fs::write(&record, earlier).unwrap();
+
+    let run = project.run(["run", "--sessions", "1", "--set", "memory.expire_unused=1d"]);
+
+    run.exits(3).tells("notes that nobody used for 1 day with sessions are removed: notes/colour.md");
+    assert_eq!(project.memory_git(["ls-tree", "-r", "--name-only", "HEAD", "notes"]), "notes/db.md", "it was recalled");
+    let commit = project.memory_git(["log", "-1", "--format=%an: %s", "--full-diff", "--name-status", "--", "notes"]);
+    assert_eq!(commit, "longhaul: memory: expire 1 note unused for 1 day\n\nM\tMEMORY.md\nD\tnotes/colour.md");
+}
+
+#[test]
+fn how_the_init_script_went_is_noted_for_the_next_session() {
+    let idle = || session([say("I stop")]);
+    let project = Project::ready().feature("a", "test -f a").model([idle(), idle()]);
+    project.write("init.sh", "exit 3\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "init script"]);
+    let text = "# Init script\n\n- script: `init.sh`\n- starts: nothing\n- ready: at once\n";
+    project.run(["memory", "delete", "/memories/init.md"]).exits(0);
+    project.run(["memory", "create", "/memories/init.md", text]).exits(0);
+
+    project.run(["run", "--sessions", "2"]).exits(3);
+
+    let second = opening(&project, 2);
+    assert!(second.contains("- ready: at once\n- last run: exit code 3 after 0."), "{second}");
+    assert!(second.contains(" s, session 2\n"), "{second}");
+    let log = project.memory_log();
+    assert_eq!(log.iter().filter(|subject| subject.starts_with("init: exit code 3 after ")).count(), 2, "{log:?}");
+}

@@ -1,0 +1,30 @@
+//! Removes notes that nobody uses any more; history keeps them.
+
+use crate::engine::counted;
+use crate::engine::workspace::Workspace;
+use crate::event::Event;
+use crate::memory::Change;
+use crate::memory::Listed;
+use anyhow::Result;
+
+/// Removes what nobody used for the time that `memory.expire_unused` says; nothing where it says nothing.
+pub fn expire(ws: &mut Workspace, session: u32) -> Result<()> {
+    let Some(days) = ws.settings.expire_unused else { return Ok(()) };
+    let unused = ws.memory.unused_for(days)?;
+    if unused.is_empty() {
+        return Ok(());
+    }
+    let days = counted(days as usize, "day");
+    let subject = format!("memory: expire {} unused for {days}", counted(unused.len(), "note"));
+    let changes: Vec<Change> = unused.iter().map(|note| Change::remove(&note.path)).collect();
+    let body: String = unused.iter().map(|note| format!("{}\n", note.line())).collect();
+    let origin = ws.origin(Some(session), None);
+    let id = ws.memory.write_told(&subject, &body, &changes, &origin)?;
+    ws.tell(&Event::Committed { place: "memory".to_owned(), id, subject });
+    ws.notice(format!("notes that nobody used for {days} with sessions are removed: {}", names(&unused)));
+    Ok(())
+}
+
+fn names(notes: &[Listed]) -> String {
+    notes.iter().map(|note| note.path.as_str()).collect::<Vec<_>>().join(", ")
+}
