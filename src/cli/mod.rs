@@ -20,6 +20,7 @@ mod narration;
 mod output;
 mod past;
 mod project_settings;
+mod prompt;
 mod rehearse;
 mod run;
 mod sandbox;
@@ -70,6 +71,8 @@ enum Command {
     Memory(memory::Args),
     Doctor(doctor::Args),
     Trust(trust::Args),
+    #[command(subcommand)]
+    Prompt(prompt::Command),
     Rehearse(rehearse::Args),
     Demo(demo::Args),
     Completions(completions::Args),
@@ -111,6 +114,7 @@ fn dispatch(command: Command, context: &Context) -> Result<Code> {
         Command::Memory(args) => memory::run(&args, context),
         Command::Doctor(args) => doctor::run(&args, context),
         Command::Trust(args) => trust::run(&args, context),
+        Command::Prompt(command) => prompt::run(&command, context),
         Command::Rehearse(args) => rehearse::run(&args, context),
         Command::Demo(args) => demo::run(&args, context),
         Command::Completions(args) => completions::run(&args, context),

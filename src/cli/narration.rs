@@ -130,7 +130,11 @@ fn session_line(session: u32, kind: &str, feature: Option<&str>, title: Option<&
 fn recalled_line(notes: &[String], by: &str, of: usize) -> Line {
     let line = Line::new(Tone::Dim, "recalled");
     let chosen = if notes.is_empty() { "none".to_owned() } else { notes.join(", ") };
-    line.add(Tone::Plain, &format!(": {chosen} (of {of} notes, chosen by {by})"))
+    line.add(Tone::Plain, &format!(": {chosen} (of {}, chosen by {by})", counted(of)))
+}
+
+fn counted(notes: usize) -> String {
+    if notes == 1 { "1 note".to_owned() } else { format!("{notes} notes") }
 }
 
 fn turn_line(turn: u32, message: &Value) -> Line {

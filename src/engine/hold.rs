@@ -2,11 +2,9 @@
 
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
-use crate::clock::duration;
 use crate::driver;
 use crate::driver::Driver;
 use crate::driver::Ending;
-use crate::driver::Opening;
 use crate::engine::account::Spent;
 use crate::engine::budget::Budget;
 use crate::engine::counted;
@@ -19,7 +17,6 @@ use crate::engine::install;
 use crate::engine::opening;
 use crate::engine::recall;
 use crate::engine::recall::Question;
-use crate::engine::recover;
 use crate::engine::session;
 use crate::engine::session::Session;
 use crate::engine::verify;
@@ -144,7 +141,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let script = ws.init_script()?;
     let init_result = script.as_deref().map(|script| start(ws, &sandbox, script, session.number)).transpose()?;
     let recalled = recall(ws, client, budget, session)?;
-    let opening = open(ws, session, init_result, recalled)?;
+    let opening = opening::open(ws, session, init_result, recalled)?;
     let settings = driver::Settings {
         model: ws.settings.model.clone(),
         max_tokens: ws.settings.max_tokens,
@@ -224,32 +221,10 @@ fn note_run(ws: &mut Workspace, number: u32, finished: &Finished) -> Result<()> 
 /// Recalls notes for a session on a feature; an initializer has none to work on.
 fn recall(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Session) -> Result<Vec<Recalled>> {
     let Some(id) = &session.feature else { return Ok(Vec::new()) };
-    let checklist = ws.checklist()?;
-    let text = opening::question(checklist.find(id)?);
-    recall::recall(ws, client, budget, &Question { text: &text, seen: &BTreeSet::new() })
-}
-
-/// Renders what the model reads first.
-fn open(
-    ws: &mut Workspace,
-    session: &Session,
-    init_result: Option<String>,
-    recalled: Vec<Recalled>,
-) -> Result<Opening> {
-    let limits = &ws.settings.tool_limits;
-    let (bash_limit, bash_most) = (duration::spell(limits.usual), duration::spell(limits.most));
-    let notices: Vec<String> = recover::newest_interrupted(ws, session.number)?.into_iter().collect();
-    match &session.feature {
-        Some(id) => Ok(Opening {
-            system: prompts::Rules { bash_limit, bash_most }.render()?,
-            first: opening::work(ws, session, id, &notices, init_result, recalled)?,
-        }),
-        None => Ok(Opening {
-            system: prompts::InitializerRules { bash_limit, bash_most, features_a_call: tools::FEATURES_A_CALL }
-                .render()?,
-            first: opening::initializer(ws, session.number, &notices)?,
-        }),
-    }
+    let text = opening::question(ws.checklist()?.find(id)?);
+    let recalled = recall::recall(ws, Some((client, budget)), &Question { text: &text, seen: &BTreeSet::new() })?;
+    ws.memory.mark_used(recalled.iter().map(|note| note.path.as_str()))?;
+    Ok(recalled)
 }
 
 /// Turns the drafts of an initializer session into features, and pins every check that it gave.

@@ -23,6 +23,7 @@ pub mod lock;
 pub mod opening;
 pub mod pick;
 pub mod prepare;
+pub mod preview;
 pub mod rank;
 pub mod recall;
 pub mod recover;

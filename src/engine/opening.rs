@@ -3,8 +3,11 @@
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::newest_progress;
+use crate::clock::duration;
+use crate::driver::Opening;
 use crate::engine::counted;
 use crate::engine::pick;
+use crate::engine::recover;
 use crate::engine::session::Session;
 use crate::engine::workspace::Workspace;
 use crate::gate::Check;
@@ -16,8 +19,11 @@ use crate::memory::PROGRESS;
 use crate::memory::SPEC;
 use crate::prompts;
 use crate::prompts::Count;
+use crate::prompts::InitializerRules;
 use crate::prompts::Recalled;
+use crate::prompts::Rules;
 use crate::prompts::Script;
+use crate::tools;
 use crate::tools::line;
 use anyhow::Result;
 use std::fs;
@@ -36,8 +42,30 @@ const MEMORIES: &str = "/memories/";
 /// Files of the project that an initializer sees by name.
 const FILES: usize = 100;
 
+/// Renders what the model reads first.
+pub fn open(
+    ws: &mut Workspace,
+    session: &Session,
+    init_result: Option<String>,
+    recalled: Vec<Recalled>,
+) -> Result<Opening> {
+    let limits = &ws.settings.tool_limits;
+    let (bash_limit, bash_most) = (duration::spell(limits.usual), duration::spell(limits.most));
+    let notices: Vec<String> = recover::newest_interrupted(ws, session.number)?.into_iter().collect();
+    match &session.feature {
+        Some(id) => Ok(Opening {
+            system: Rules { bash_limit, bash_most }.render()?,
+            first: work(ws, session, id, &notices, init_result, recalled)?,
+        }),
+        None => Ok(Opening {
+            system: InitializerRules { bash_limit, bash_most, features_a_call: tools::FEATURES_A_CALL }.render()?,
+            first: initializer(ws, session.number, &notices)?,
+        }),
+    }
+}
+
 /// Renders the first message of a session on `id`.
-pub fn work(
+fn work(
     ws: &mut Workspace,
     session: &Session,
     id: &str,
@@ -76,7 +104,7 @@ pub fn work(
 }
 
 /// Renders the first message of an initializer session.
-pub fn initializer(ws: &mut Workspace, number: u32, notices: &[String]) -> Result<String> {
+fn initializer(ws: &mut Workspace, number: u32, notices: &[String]) -> Result<String> {
     let checklist = ws.checklist()?;
     let head = ws.head()?;
     let needed = checklist.needed();

@@ -37,11 +37,11 @@ pub struct Question<'a> {
     pub seen: &'a BTreeSet<String>,
 }
 
-/// Recalls notes and tells which.
+/// Recalls notes and tells which; without a client words choose.
 ///
 /// # Errors
 /// Only of a memory that cannot be read; a model that does not answer is told, and words choose.
-pub fn recall(ws: &Workspace, client: &Client, budget: &mut Budget, question: &Question) -> Result<Vec<Recalled>> {
+pub fn recall(ws: &Workspace, client: Option<(&Client, &mut Budget)>, question: &Question) -> Result<Vec<Recalled>> {
     let most = ws.settings.recall.notes;
     let notes = ws.memory.index()?.notes;
     let notes: Vec<Listed> =
@@ -49,7 +49,8 @@ pub fn recall(ws: &Workspace, client: &Client, budget: &mut Budget, question: &Q
     if most == 0 || notes.is_empty() {
         return Ok(Vec::new());
     }
-    let by_model = ask(ws, client, budget, question.text, &notes)?;
+    let by_model = client.and_then(|(client, budget)| ask(ws, client, budget, question.text, &notes).transpose());
+    let by_model = by_model.transpose()?;
     let by = if by_model.is_some() { ws.settings.recall.small_model.clone() } else { "words".to_owned() };
     let chosen = by_model.unwrap_or_else(|| by_words(question.text, &notes));
     let today = ws.clock.today();
@@ -60,8 +61,7 @@ pub fn recall(ws: &Workspace, client: &Client, budget: &mut Budget, question: &Q
             recalled.push(Recalled { path: note.path.clone(), age: age(note.written, today), text });
         }
     }
-    let paths: Vec<String> = recalled.iter().map(|note| note.path.clone()).collect();
-    ws.memory.mark_used(paths.iter().map(String::as_str))?;
+    let paths = recalled.iter().map(|note| note.path.clone()).collect();
     ws.tell(&Event::Recalled { by, of: notes.len(), notes: paths });
     Ok(recalled)
 }

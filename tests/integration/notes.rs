@@ -179,3 +179,25 @@ fn how_the_init_script_went_is_noted_for_the_next_session() {
     let log = project.memory_log();
     assert_eq!(log.iter().filter(|subject| subject.starts_with("init: exit code 3 after ")).count(), 2, "{log:?}");
 }
+
+#[test]
+fn what_a_session_would_see_is_shown_without_one() {
+    let project =
+        Project::ready().feature("database", "test -f never").model([keeps(&[PORT]), session([say("I stop")])]);
+    project.run(["run", "--sessions", "1"]).exits(3);
+    let before = project.memory_git(["rev-parse", "HEAD"]);
+    let reads = std::fs::read_to_string(project.state().join("reads.json")).unwrap();
+
+    let run = project.run(["prompt", "session"]);
+
+    run.exits(0).prints("--- system prompt: about ").prints("--- first message: about ").prints("The whole of db.");
+    project.run(["prompt", "session", "database"]).exits(0).prints("Session 2 on the project");
+    project.run(["prompt", "session", "nothing"]).exits(2).tells("there is no feature `nothing`");
+    project.run(["prompt", "initializer"]).exits(0).prints("prepare the project");
+    assert_eq!(project.memory_git(["rev-parse", "HEAD"]), before);
+    assert_eq!(std::fs::read_to_string(project.state().join("reads.json")).unwrap(), reads, "showing is no use");
+
+    project.run(["run", "--sessions", "1"]).exits(3);
+    let sent = opening(&project, 3);
+    assert!(run.stdout.ends_with(&sent), "what was shown is what was sent:\n{sent}");
+}
