@@ -69,8 +69,13 @@ pub(super) fn tell(error: &Error, output: &Output) -> Code {
     row.code
 }
 
+/// Returns the exit code of a failure.
+pub(super) fn code(error: &Error) -> Code {
+    row(error.downcast_ref::<Failure>().map_or(Kind::Failed, |failure| failure.kind)).code
+}
+
 /// Joins an error with its causes; one that its parent already quotes is not said twice.
-fn with_causes(error: &Error) -> String {
+pub(super) fn with_causes(error: &Error) -> String {
     let mut text = String::new();
     for cause in error.chain().map(ToString::to_string) {
         if text.is_empty() {

@@ -3,8 +3,11 @@
 use super::line::Line;
 use super::line::Tone;
 use super::line::cut;
+use crate::clock::duration;
 use crate::event::Event;
 use serde_json::Value;
+use std::time::Duration;
+use std::time::Instant;
 
 /// Longest summary of a tool call or a reply; the whole of it is in the session's events.
 const SUMMARY: usize = 120;
@@ -18,7 +21,9 @@ pub(super) struct Narration {
     session: Option<u32>,
     feature: Option<String>,
     turn: u32,
+    began: Option<Instant>,
     spent: Option<String>,
+    checked: Option<String>,
 }
 
 impl Narration {
@@ -28,6 +33,7 @@ impl Narration {
             Event::RunStarted { limits } => limits.iter().map(|limit| Line::new(Tone::Dim, limit)).collect(),
             Event::SessionStarted { session, kind, feature, title, model, .. } => {
                 (self.session, self.feature, self.turn) = (Some(*session), feature.clone(), 0);
+                self.began = Some(Instant::now());
                 vec![session_line(*session, kind, feature.as_deref(), title.as_deref(), model)]
             }
             Event::Replied { turn, message, .. } => {
@@ -63,6 +69,7 @@ impl Narration {
             }
             Event::Recalled { notes, by, of } => vec![recalled_line(notes, by, *of)],
             Event::CheckEnded { feature, finding, seconds, proves, ended_by, tail } => {
+                self.checked = Some(format!("last check: {feature} {finding}"));
                 check_lines(feature, (finding, ended_by), *seconds, *proves, tail)
             }
             Event::Committed { place, id, subject } if place == "project" => {
@@ -79,12 +86,15 @@ impl Narration {
         }
     }
 
-    /// Returns the status line; empty when there is nothing to say yet.
-    pub(super) fn status(&self) -> String {
+    /// Returns the lines of the status, at most two: where the work is, and what it uses.
+    pub(super) fn status(&self) -> Vec<String> {
         let session = self.session.map(|session| format!("session {session}"));
         let turn = Some(format!("turn {}", self.turn)).filter(|_| self.session.is_some() && self.turn > 0);
-        let parts = [session, self.feature.clone(), turn, self.spent.clone()];
-        parts.into_iter().flatten().collect::<Vec<_>>().join(" · ")
+        let elapsed = self.began.filter(|_| self.session.is_some()).map(|began| elapsed(began.elapsed()));
+        let work = [session, self.feature.clone(), turn, elapsed, self.checked.clone()];
+        let work = work.into_iter().flatten().collect::<Vec<_>>().join(" · ");
+        let lines = [work, self.spent.clone().unwrap_or_default()];
+        lines.into_iter().filter(|line| !line.is_empty()).collect()
     }
 
     fn session_ended(&mut self, session: u32, reason: &str, outcome: &str) -> Vec<Line> {
@@ -102,6 +112,12 @@ impl Narration {
         lines.extend(self.spent.as_ref().map(|spent| Line::new(Tone::Dim, &format!("spent so far: {spent}"))));
         lines
     }
+}
+
+/// Writes a time without its seconds once there are minutes: a status that changes each second draws the eye.
+fn elapsed(time: Duration) -> String {
+    let seconds = time.as_secs();
+    duration::spell(Duration::from_secs(if seconds < 60 { seconds } else { seconds / 60 * 60 }))
 }
 
 /// Says how a command of the agent's failed, with the end of what it printed; nothing of one that did not.
@@ -321,12 +337,24 @@ mod tests {
     #[test]
     fn the_status_line_has_what_is_known() {
         let mut narration = Narration::default();
-        assert_eq!(narration.status(), "");
+        assert!(narration.status().is_empty());
         narration.tell(&started());
         narration.tell(&replied(12, ""));
         narration.tell(&Event::Spent { tokens: 1_250_000, cost: Some(3.4), nearest: "time, 2h of 8h".into() });
-        let expected = "session 3 · login · turn 12 · 1.2M tokens · 3.40 USD · nearest limit: time, 2h of 8h";
-        assert_eq!(narration.status(), expected);
+        let [work, uses] = narration.status().try_into().unwrap();
+        assert!(work.starts_with("session 3 · login · turn 12 · 0"), "{work}");
+        assert_eq!(uses, "1.2M tokens · 3.40 USD · nearest limit: time, 2h of 8h");
+
+        narration.tell(&Event::CheckEnded {
+            feature: "login".into(),
+            finding: "failed".into(),
+            seconds: 1.0,
+            proves: false,
+            ended_by: String::new(),
+            tail: String::new(),
+        });
+        assert!(narration.status()[0].ends_with(" · last check: login failed"), "{:?}", narration.status());
+        assert_eq!(["7s", "1m", "1h1m"], [7, 119, 3700].map(|seconds| elapsed(Duration::from_secs(seconds))));
     }
 
     #[test]

@@ -8,6 +8,7 @@ use super::line::Tone;
 use super::line::cut;
 use super::narration::Narration;
 use super::visible;
+use crate::clock::Clock;
 use crate::config::Environment;
 use crate::event::Event;
 use crate::event::Sink;
@@ -16,12 +17,19 @@ use std::io;
 use std::io::ErrorKind;
 use std::io::IsTerminal;
 use std::io::Write;
+use std::sync::Arc;
 use std::sync::Mutex;
 use std::sync::MutexGuard;
 use std::sync::PoisonError;
+use std::thread;
+use std::time::Duration;
 
 /// Moves to the start of the line and clears it.
 const CLEAR: &str = "\r\x1b[K";
+/// Moves up a line and clears that.
+const CLEAR_ABOVE: &str = "\x1b[1A\x1b[K";
+/// How often the status is looked at while nothing happens: it tells the time.
+const TICK: Duration = Duration::from_millis(500);
 
 /// Where everything a person reads goes through.
 pub struct Output {
@@ -33,9 +41,12 @@ struct State {
     rest: Channel,
     /// Tells the columns of the terminal behind `rest`; none when it is no terminal.
     columns: Box<dyn Fn() -> Option<usize> + Send>,
-    /// The status line as it stands on the terminal; empty: none.
-    status: String,
+    /// The lines of the status as they stand on the terminal.
+    status: Vec<String>,
     narration: Narration,
+    /// Events are printed as JSON, with the time by this clock, rather than told.
+    streams: Option<Clock>,
+    finished: bool,
 }
 
 impl Output {
@@ -52,7 +63,28 @@ impl Output {
 
     fn new(data: Channel, rest: Channel, columns: Box<dyn Fn() -> Option<usize> + Send>) -> Self {
         let narration = Narration::default();
-        Self { state: Mutex::new(State { data, rest, columns, status: String::new(), narration }) }
+        let (status, streams, finished) = (Vec::new(), None, false);
+        Self { state: Mutex::new(State { data, rest, columns, status, narration, streams, finished }) }
+    }
+
+    /// Prints events as JSON from now on, one a line, and nothing for people.
+    pub(super) fn stream(&self, clock: Clock) {
+        self.state().streams = Some(clock);
+    }
+
+    /// Keeps the status up to date on a terminal while nothing happens, until the output is finished.
+    pub(super) fn tick(self: &Arc<Self>) {
+        if (self.state().columns)().is_none() {
+            return;
+        }
+        let output = Arc::downgrade(self);
+        thread::spawn(move || {
+            while let Some(output) = output.upgrade().filter(|output| !output.state().finished) {
+                output.state().show_status();
+                drop(output);
+                thread::sleep(TICK);
+            }
+        });
     }
 
     /// Tells whether a program that takes over standard output would have a terminal there.
@@ -117,6 +149,7 @@ impl Output {
     pub fn finish(&self) -> io::Result<()> {
         let mut state = self.state();
         state.clear_status();
+        state.finished = true;
         state.data.flush();
         state.rest.flush();
         match state.data.error.take() {
@@ -134,11 +167,22 @@ impl Output {
 impl Sink for Output {
     fn take(&self, event: &Event) {
         let mut state = self.state();
+        if let Some(clock) = state.streams {
+            state.print_data(&visible::json(&streamed(event, clock)));
+            return;
+        }
         for line in state.narration.tell(event) {
             state.print_rest(&line);
         }
         state.show_status();
     }
+}
+
+/// Renders an event as it is in the session's record.
+fn streamed(event: &Event, clock: Clock) -> Value {
+    let mut value = serde_json::to_value(event).unwrap_or_default();
+    value["at"] = Value::String(clock.now().to_string());
+    value
 }
 
 impl State {
@@ -157,18 +201,21 @@ impl State {
 
     fn clear_status(&mut self) {
         if !self.status.is_empty() {
-            self.rest.write(CLEAR);
+            let above = CLEAR_ABOVE.repeat(self.status.len() - 1);
+            self.rest.write(&format!("{CLEAR}{above}"));
             self.rest.flush();
             self.status.clear();
         }
     }
 
     fn show_status(&mut self) {
-        let Some(columns) = (self.columns)() else { return };
+        let Some(columns) = (self.columns)().filter(|_| !self.finished) else { return };
         // The last column stays free: some terminals wrap when it is written.
-        let status = cut(&visible::line(&self.narration.status()), columns.saturating_sub(1));
+        let fit = |line: &String| cut(&visible::line(line), columns.saturating_sub(1));
+        let status: Vec<String> = self.narration.status().iter().map(fit).collect();
         if status != self.status {
-            self.rest.write(&format!("{CLEAR}{status}"));
+            self.clear_status();
+            self.rest.write(&status.join("\n"));
             self.rest.flush();
             self.status = status;
         }

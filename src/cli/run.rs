@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::context::require_committed_settings;
+use super::error;
 use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
@@ -11,6 +12,8 @@ use crate::engine::settings::Settings;
 use crate::engine::workspace::Access;
 use crate::failure::Failure;
 use anyhow::Result;
+use serde_json::Value;
+use serde_json::json;
 
 /// Hold sessions until every required feature is proven or a limit is reached
 ///
@@ -44,6 +47,10 @@ pub(super) struct Args {
     /// Commit your uncommitted changes to tracked files before the first session, instead of refusing to run
     #[arg(long)]
     include_dirty: bool,
+
+    /// Print each event as a line of JSON on standard output, and nothing for people
+    #[arg(long)]
+    json: bool,
 }
 
 impl Args {
@@ -80,12 +87,31 @@ fn require_binding(args: &Args, settings: &Settings) -> Result<()> {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
+    if args.json {
+        context.output.stream(context.clock);
+    }
+    context.output.tick();
     let dirty = if args.include_dirty { Dirty::Commit } else { Dirty::Refuse };
-    let reached = context.in_project(Access::Work, &args.settings(), |workspace| {
+    let ended = context.in_project(Access::Work, &args.settings(), |workspace| {
         require_binding(args, workspace.settings)?;
         require_committed_settings(&workspace.project)?;
         engine::run::run(workspace, dirty)
-    })?;
-    context.output.data_line(&Line::new(Tone::Good, "done").add(Tone::Plain, &format!(": {reached}")));
+    });
+    if args.json {
+        context.output.json(&last_event(&ended, context));
+    }
+    let reached = ended?;
+    if !args.json {
+        context.output.data_line(&Line::new(Tone::Good, "done").add(Tone::Plain, &format!(": {reached}")));
+    }
     Ok(Code::Done)
+}
+
+/// Renders the last line of a stream of events: how the run ended.
+fn last_event(ended: &Result<String>, context: &Context) -> Value {
+    let (code, reason) = match ended {
+        Ok(reached) => (Code::Done, reached.clone()),
+        Err(error) => (error::code(error), error::with_causes(error)),
+    };
+    json!({"type": "run_ended", "at": context.clock.now().to_string(), "code": code as u8, "reason": reason})
 }

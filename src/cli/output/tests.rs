@@ -34,7 +34,7 @@ fn the_status_line_is_cleared_before_any_other_line_and_at_the_end() {
     output.finish().unwrap();
 
     let status = "10 tokens · 0.50 USD · nearest limit: turns, 1 of 200";
-    let expected = format!("{CLEAR}{status}{CLEAR}{CLEAR}{status}{CLEAR}warning: careful\n{CLEAR}{status}{CLEAR}");
+    let expected = format!("{status}{CLEAR}{status}{CLEAR}warning: careful\n{status}{CLEAR}");
     assert_eq!(captured.rest.text(), expected);
     assert_eq!(captured.data.text(), "asked for\n");
 }
@@ -45,7 +45,37 @@ fn the_status_line_fits_the_terminal_and_is_written_only_when_it_changed() {
     let output = captured.output(Some(12));
     output.take(&spent(10));
     output.take(&spent(10));
-    assert_eq!(captured.rest.text(), format!("{CLEAR}10 tokens …"));
+    assert_eq!(captured.rest.text(), "10 tokens …");
+}
+
+#[test]
+fn a_status_of_two_lines_is_taken_away_whole_and_never_comes_back() {
+    let captured = Captured::default();
+    let output = captured.output(Some(80));
+    let (feature, title) = (Some("login".into()), None);
+    let started =
+        Event::SessionStarted { session: 3, kind: "work".into(), feature, title, model: "m".into(), branch: None };
+    output.take(&started);
+    output.take(&spent(10));
+    output.finish().unwrap();
+    output.take(&spent(20));
+    let told = captured.rest.text();
+    assert!(told.ends_with(&format!("nearest limit: turns, 1 of 200{CLEAR}{CLEAR_ABOVE}")), "{told:?}");
+}
+
+#[test]
+fn streamed_events_are_data_and_nothing_is_told_beside_them() {
+    let captured = Captured::default();
+    let output = captured.output(Some(80));
+    output.stream(Clock::fixed("2026-11-29T14:03:00Z".parse().unwrap()));
+    output.take(&spent(10));
+    output.take(&Event::Notice { text: "a\nb\u{202e}".into() });
+    assert_eq!(
+        captured.data.text(),
+        "{\"type\":\"spent\",\"tokens\":10,\"cost\":0.5,\"nearest\":\"turns, 1 of 200\",\"at\":\"2026-11-29T14:03:00Z\"}\n\
+         {\"type\":\"notice\",\"text\":\"a\\nb\\u202e\",\"at\":\"2026-11-29T14:03:00Z\"}\n"
+    );
+    assert_eq!(captured.rest.text(), "");
 }
 
 #[test]

@@ -102,3 +102,29 @@ fn text_from_the_model_cannot_drive_the_terminal() {
         run.hides(unsafe_text);
     }
 }
+
+#[test]
+fn the_events_of_a_run_are_streamed_as_json_and_nothing_else() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+
+    let run = project.run(["run", "--json"]);
+
+    run.exits(0);
+    assert_eq!(run.stderr, "");
+    let events: Vec<serde_json::Value> = run.stdout.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+    let kinds: Vec<&str> = events.iter().map(|event| event["type"].as_str().unwrap()).collect();
+    assert_eq!((kinds[0], kinds[1]), ("run_started", "session_started"), "{kinds:?}");
+    let recorded = project.events(1).len();
+    let told = kinds.iter().skip_while(|kind| **kind != "session_started").take(recorded).count();
+    assert_eq!(told, recorded, "the stream has all that the record has");
+    let last = events.last().unwrap();
+    assert_eq!(
+        (&last["type"], &last["code"], &last["reason"]),
+        (&"run_ended".into(), &0.into(), &"1 feature proven".into())
+    );
+    assert!(events.iter().all(|event| event["at"].is_string()), "{events:?}");
+
+    let stopped = project.feature("b", "test -f b").run(["run", "--json", "--tokens", "1"]);
+    let last: serde_json::Value = serde_json::from_str(stopped.stdout.lines().last().unwrap()).unwrap();
+    assert_eq!(last["code"], stopped.code.unwrap());
+}
