@@ -32,9 +32,17 @@ pub(super) struct Step {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StepFault {
     /// An answer with this status in place of a reply.
-    Status { status: u16, headers: Vec<(String, String)>, kind: Option<String>, message: Option<String> },
+    Status { status: u16, headers: Vec<(String, String)>, error: StepError },
     /// The connection breaks after this many events.
     Cut(usize),
+}
+
+/// What an answer with an error status says; what is left out is the usual for its status.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct StepError {
+    pub(super) kind: Option<String>,
+    pub(super) message: Option<String>,
+    pub(super) code: Option<String>,
 }
 
 /// How the newest reply went out.
