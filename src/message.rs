@@ -57,6 +57,14 @@ pub struct ToolCall {
     pub input: Value,
 }
 
+impl ToolCall {
+    /// Reads a `tool_use` block.
+    pub fn read(block: &Value) -> Self {
+        let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
+        Self { id: text("id"), name: text("name"), input: block["input"].clone() }
+    }
+}
+
 /// The one answer to a tool call.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct ToolResult {
@@ -139,6 +147,8 @@ pub enum StopReason {
     PauseTurn,
     Refusal,
     ContextWindow,
+    /// The service summed the conversation up and stopped there.
+    Compaction,
     /// A value this version does not know, or none.
     Other(String),
 }
@@ -154,6 +164,7 @@ impl StopReason {
             "pause_turn" => Self::PauseTurn,
             "refusal" => Self::Refusal,
             "model_context_window_exceeded" => Self::ContextWindow,
+            "compaction" => Self::Compaction,
             other => Self::Other(other.to_owned()),
         }
     }
@@ -168,6 +179,7 @@ impl StopReason {
             Self::PauseTurn => "pause_turn",
             Self::Refusal => "refusal",
             Self::ContextWindow => "model_context_window_exceeded",
+            Self::Compaction => "compaction",
             Self::Other(value) => value,
         }
     }
@@ -195,12 +207,7 @@ impl Reply {
 
     /// Returns the calls of our own tools, in order.
     pub fn tool_calls(&self) -> Vec<ToolCall> {
-        let text = |block: &Value, key: &str| block[key].as_str().unwrap_or_default().to_owned();
-        self.content()
-            .iter()
-            .filter(|block| block["type"] == "tool_use")
-            .map(|block| ToolCall { id: text(block, "id"), name: text(block, "name"), input: block["input"].clone() })
-            .collect()
+        self.content().iter().filter(|block| block["type"] == "tool_use").map(ToolCall::read).collect()
     }
 }
 

@@ -10,7 +10,6 @@ use super::Meter;
 use super::Opening;
 use super::Settings;
 use super::conversation::Conversation;
-use super::conversation::calls;
 use crate::event::Event;
 use crate::event::Sink;
 use crate::message::Reply;
@@ -27,6 +26,8 @@ use crate::tools::Toolbox;
 
 /// The share of the window above which the agent is asked to hand over.
 const WINDOW_ALMOST_FULL: f64 = 0.8;
+/// A reply after one that was cut off may be this many times as long.
+const LARGER: u32 = 2;
 const ASK_TO_HAND_OVER: &str = "The conversation is almost as long as the model can take. Commit what works, \
 keep in memory what a later session must know, and call `hand_over` now.";
 
@@ -55,11 +56,11 @@ pub fn drive(driver: &Driver, toolbox: &mut Toolbox, opening: &Opening, meter: &
         if let Some(ending) = session.before_request(toolbox, meter) {
             return Ok(ending);
         }
-        let reply = match session.ask(toolbox, meter) {
-            Ok(reply) => reply,
+        let (reply, calls) = match session.ask(toolbox, meter) {
+            Ok(heard) => heard,
             Err(ending) => return Ok(ending),
         };
-        let answer = match session.next(&reply) {
+        let answer = match session.next(&reply, calls) {
             Next::End(ending) => return Ok(ending),
             Next::AskAgain => {
                 session.turn += 1;
@@ -110,31 +111,45 @@ impl Session<'_> {
         meter.exhausted().map(Ending::Limit)
     }
 
-    fn ask(&mut self, toolbox: &Toolbox, meter: &mut dyn Meter) -> Result<Reply, Ending> {
-        let Settings { model, max_tokens, deadline, .. } = self.driver.settings;
+    /// Asks for the next reply and takes it in; returns it with its calls.
+    fn ask(&mut self, toolbox: &Toolbox, meter: &mut dyn Meter) -> Result<(Reply, Vec<ToolCall>), Ending> {
+        let usual = self.driver.settings.max_tokens;
+        let larger = usual.saturating_mul(LARGER);
+        meter.turn();
+        let reply = match self.send(toolbox, if self.cuts > 0 { larger } else { usual }) {
+            // The model cannot write that much in one reply.
+            Err(Failure::Refused { kind, .. }) if self.cuts > 0 && kind == "invalid_request_error" => {
+                self.send(toolbox, usual)
+            }
+            reply => reply,
+        };
+        let reply = reply.map_err(of_failure)?;
+        let cost = meter.spend(&reply.usage);
+        self.tell(&Event::Replied { turn: self.turn, message: reply.raw.clone(), cost });
+        self.tell(&meter.spent());
+        let heard = self.conversation.hear(&reply);
+        heard.mended.into_iter().for_each(|text| self.tell(&Event::Warning { text }));
+        Ok((reply, heard.calls))
+    }
+
+    fn send(&self, toolbox: &Toolbox, max_tokens: u32) -> Result<Reply, Failure> {
+        let Settings { model, deadline, .. } = self.driver.settings;
         let request = Request {
             model: model.clone(),
-            max_tokens: *max_tokens,
+            max_tokens,
             system: self.conversation.system(),
             messages: self.conversation.messages(),
             tools: toolbox.definitions(),
             deadline: *deadline,
         };
-        meter.turn();
         let mut on_retry = |reason: &str, wait: std::time::Duration| {
             self.tell(&Event::Retrying { reason: reason.to_owned(), wait: wait.as_secs_f64() });
         };
-        let reply = self.driver.client.send(&request, self.driver.interrupt, &mut on_retry).map_err(of_failure)?;
-        let cost = meter.spend(&reply.usage);
-        self.tell(&Event::Replied { turn: self.turn, message: reply.raw.clone(), cost });
-        self.tell(&meter.spent());
-        self.conversation.hear(&reply);
-        Ok(reply)
+        self.driver.client.send(&request, self.driver.interrupt, &mut on_retry)
     }
 
     /// Reads what a reply asks for; every stop reason has its row.
-    fn next(&mut self, reply: &Reply) -> Next {
-        let calls = calls(reply);
+    fn next(&mut self, reply: &Reply, calls: Vec<ToolCall>) -> Next {
         self.cuts = if reply.stop_reason == StopReason::MaxTokens { self.cuts + 1 } else { 0 };
         match &reply.stop_reason {
             StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse | StopReason::PauseTurn
@@ -144,9 +159,10 @@ impl Session<'_> {
             }
             StopReason::EndTurn | StopReason::StopSequence => Next::End(Ending::Stopped),
             StopReason::ToolUse => Next::End(Ending::Cut("the model stopped to use a tool and called none".to_owned())),
-            StopReason::PauseTurn => Next::AskAgain,
+            StopReason::PauseTurn | StopReason::Compaction => Next::AskAgain,
             StopReason::MaxTokens if self.cuts > 1 => Next::End(Ending::Cut(format!(
-                "two replies in a row were cut off at {} tokens; a larger `[agent] max_tokens` may help",
+                "two replies in a row were cut off, the second at {LARGER} times {} tokens; a larger \
+                 `[agent] max_tokens` may help",
                 self.driver.settings.max_tokens
             ))),
             StopReason::MaxTokens => Next::TellCut(calls),
@@ -191,7 +207,8 @@ impl Session<'_> {
     /// Answers a reply that was cut off; even a call that looks whole is not run.
     fn cut_off(&self, calls: &[ToolCall]) -> Vec<Value> {
         let told = format!(
-            "your reply was cut off at {} tokens; go on in smaller steps, and write long files in parts",
+            "your reply was cut off at {} tokens; the next one may be {LARGER} times as long. Go on in smaller steps, and \
+             write long files in parts",
             self.driver.settings.max_tokens
         );
         if calls.is_empty() {

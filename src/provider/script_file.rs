@@ -2,6 +2,7 @@
 
 use super::script::Script;
 use super::script::Step;
+use super::script::StepCall;
 use super::script::StepError;
 use super::script::StepFault;
 use anyhow::Context;
@@ -146,13 +147,17 @@ impl Source<'_> {
         headers.iter().map(|(key, value)| header((key, value))).collect()
     }
 
-    fn tools(&self, spot: &Spot) -> Result<Vec<(String, Value)>> {
+    fn tools(&self, spot: &Spot) -> Result<Vec<StepCall>> {
         let mut tools = Vec::new();
         for (span, tool) in self.tables(spot, "tools")? {
-            self.known_keys(tool, &["name", "input"], "`tools`")?;
+            self.known_keys(tool, &["name", "input", "id"], "`tools`")?;
             let name = tool.get("name").ok_or_else(|| self.error(span, "a tool call without `name`"))?;
             let input = tool.get("input").map(|spot| self.object(spot, "input")).transpose()?;
-            tools.push((self.text(name, "name")?, input.unwrap_or_else(|| Value::Object(Map::new()))));
+            tools.push(StepCall {
+                name: self.text(name, "name")?,
+                input: input.unwrap_or_else(|| Value::Object(Map::new())),
+                id: tool.get("id").map(|spot| self.text(spot, "id")).transpose()?,
+            });
         }
         Ok(tools)
     }
