@@ -32,6 +32,7 @@ use crate::provider::Client;
 use crate::sandbox::Git;
 use crate::sandbox::Sandbox;
 use crate::tools;
+use crate::tools::Artifacts;
 use crate::tools::Kind;
 use crate::tools::Phase;
 use crate::tools::Toolbox;
@@ -136,7 +137,8 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let commands = ws.settings.sandbox.commands();
     let sandbox = ws.sandbox(Git::Writable, commands, &[&session.artifacts], &[desk.path()])?;
     let script = ws.init_script()?;
-    let init_result = script.as_deref().map(|script| start(ws, &sandbox, script)).transpose()?;
+    let artifacts = Artifacts::new(&session.artifacts, &ws.settings.secrets);
+    let init_result = script.as_deref().map(|script| start(ws, &sandbox, script, &artifacts)).transpose()?;
     let opening = open(ws, session, init_result)?;
     let settings = driver::Settings {
         model: ws.settings.model.clone(),
@@ -155,7 +157,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         sandbox: &sandbox,
         desk: desk.path().to_owned(),
         environment,
-        artifacts: session.artifacts.clone(),
+        artifacts,
         limits: ws.settings.tool_limits.clone(),
         head_tree,
         init_script: script,
@@ -190,12 +192,12 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
 }
 
 /// Runs the init script before the first turn and says how it went; its servers live as long as the session.
-fn start(ws: &Workspace, sandbox: &Sandbox, script: &str) -> Result<String> {
-    let installing = install::install(ws, script)?;
+fn start(ws: &Workspace, sandbox: &Sandbox, script: &str, artifacts: &Artifacts) -> Result<String> {
+    let installing = install::install(ws, script, artifacts)?;
     let limit = ws.settings.tool_limits.usual;
     let environment = ws.inner_environment();
     let finished = tools::run_init(sandbox, ws.project.root(), script, Phase::Start, &environment, limit);
-    let told = tools::init_told(script, &finished);
+    let told = tools::init_told(script, &finished, artifacts)?;
     let failed = (finished.exit != Exit::Code(0)).then_some(&told);
     for failed in installing.iter().chain(failed) {
         ws.warn(failed.lines().next().unwrap_or_default());

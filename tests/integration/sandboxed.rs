@@ -46,6 +46,21 @@ fn what_is_not_the_agents_cannot_be_written_or_is_not_there() {
 }
 
 #[test]
+fn what_was_too_long_for_the_context_can_be_read_from_inside() {
+    let digest = "$(seq 1 20000 | sha256sum | cut -d' ' -f1)";
+    let project = Project::ready().sandboxed().feature("a", "test -f a").model([session([
+        reply([bash("seq 1 20000")]),
+        reply([bash(&format!("sed -n 10000p .git/longhaul/sessions/0001/artifacts/{digest}.txt"))]),
+        reply([bash("touch .git/longhaul/sessions/0001/artifacts/mine")]),
+        reply([hand_over()]),
+    ])]);
+    let told = told(&project);
+    assert!(told[0].contains("artifacts/") && !told[0].contains("\n10000\n"), "{}", told[0]);
+    assert_eq!(told[1], "10000\n[exit code 0]");
+    assert!(told[2].contains("[exit code 1]"), "{}", told[2]);
+}
+
+#[test]
 fn a_server_is_there_for_the_next_command_and_gone_with_the_session() {
     let up =
         "python3 -m http.server 8123 >/dev/null 2>&1 & sleep 300 & setsid -f sleep 301; env -i setsid -f sleep 302";
