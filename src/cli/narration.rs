@@ -51,6 +51,9 @@ impl Narration {
             Event::ToolEnded { name, content, .. } if name == "bash" => {
                 failed_command(content).map(|told| Line::new(Tone::Dim, &format!("    {told}"))).into_iter().collect()
             }
+            Event::Retrying { reason, wait: 0.0 } => {
+                vec![Line::new(Tone::Careful, "asking again").add(Tone::Plain, &format!(": {reason}"))]
+            }
             Event::Retrying { reason, wait } => {
                 vec![
                     Line::new(Tone::Careful, "waiting")
@@ -259,6 +262,7 @@ mod tests {
             tool("add_features", json!({"features": [{"id": "a"}, {"title": "B"}]})),
             tool("memory", json!({"command": "create", "path": "/memories/notes/a.md", "file_text": "secret\nlong"})),
             Event::Retrying { reason: "overloaded".into(), wait: 1.26 },
+            Event::Retrying { reason: "not taken".into(), wait: 0.0 },
             commit("memory"),
             commit("project"),
             check("failed", false),
@@ -281,6 +285,7 @@ mod tests {
                 "  add_features: 2 features: a, B",
                 "  memory: create /memories/notes/a.md",
                 "waiting 1.3 s, then asking again: overloaded",
+                "asking again: not taken",
                 "commit 01234567: wip(session 3)",
                 "check login: failed in 0.3 s",
                 "  | one",

@@ -88,6 +88,9 @@ fn service(config: &Config, key: &str) -> provider::Settings {
         key_env: config.provider.key_env.clone(),
         version: config.provider.version.clone(),
         betas: config.provider.betas.clone(),
+        edits: config.context.edits.clone(),
+        edit_betas: config.context.betas.clone(),
+        clear_at: config.context.clear_at,
         outage_budget: config.provider.outage_budget,
         ..provider::Settings::default()
     }

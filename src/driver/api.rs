@@ -133,13 +133,14 @@ impl Session<'_> {
     }
 
     fn send(&self, toolbox: &Toolbox, max_tokens: u32) -> Result<Reply, Failure> {
-        let Settings { model, deadline, .. } = self.driver.settings;
+        let Settings { model, deadline, window, .. } = self.driver.settings;
         let request = Request {
             model: model.clone(),
             max_tokens,
             system: self.conversation.system(),
             messages: self.conversation.messages(),
             tools: toolbox.definitions(),
+            window: *window,
             deadline: *deadline,
         };
         let mut on_retry = |reason: &str, wait: std::time::Duration| {

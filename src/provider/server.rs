@@ -243,6 +243,7 @@ async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Result<Res
     if !request.headers().contains_key("anthropic-version") {
         return Err(Refusal::new(400, "anthropic-version: header is required"));
     }
+    let betas = request.headers().contains_key("anthropic-beta");
     let bytes = Limited::new(request.into_body(), REQUEST_LIMIT).collect().await;
     let bytes = bytes.map_err(|_| Refusal::new(413, "Request exceeds the maximum size"))?.to_bytes();
     let body: Value = serde_json::from_slice(&bytes)
@@ -250,7 +251,7 @@ async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Result<Res
     if !counting {
         shared.state().requests.push(body.clone());
     }
-    validate::request(&body, Facts { key: &key, counting }).map_err(|message| Refusal::new(400, message))?;
+    validate::request(&body, Facts { key: &key, counting, betas }).map_err(|message| Refusal::new(400, message))?;
     if counting {
         return Ok(Response::new(whole(&json!({"input_tokens": played::prompt_tokens(&body)}))));
     }

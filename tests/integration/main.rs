@@ -11,6 +11,7 @@ mod editing;
 mod kills;
 mod memory_conformance;
 mod provider_client;
+mod provider_context;
 mod provider_recordings;
 mod provider_replay;
 mod provider_script;
