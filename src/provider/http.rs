@@ -28,12 +28,15 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
+use serde_json::Value;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::hash::Hasher;
+use std::io;
 use std::net::IpAddr;
 use std::sync::Mutex;
 use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::time::Instant;
 use tokio::time::timeout;
@@ -59,11 +62,13 @@ const NO_KEY: &str = "no-key";
 #[derive(Debug)]
 pub struct Client {
     settings: Settings,
-    http: reqwest::Client,
-    endpoint: Url,
+    pub(super) http: reqwest::Client,
+    pub(super) endpoint: Url,
     headers: HeaderMap,
     /// What this endpoint has not refused so far.
     asked: Mutex<Asked>,
+    /// This endpoint counts tokens, as far as is known.
+    pub(super) counts: AtomicBool,
 }
 
 impl Client {
@@ -84,7 +89,7 @@ impl Client {
         let builder = if loopback { builder.no_proxy() } else { builder };
         let http = builder.build().context("could not set up the connection to the model service")?;
         let asked = Mutex::new(Asked::of(&settings));
-        Ok(Self { settings, http, endpoint, headers, asked })
+        Ok(Self { settings, http, endpoint, headers, asked, counts: AtomicBool::new(true) })
     }
 
     /// Sends a request and returns the whole reply. Blocks, and ends at once when interrupted.
@@ -97,24 +102,27 @@ impl Client {
         interrupt: &Interrupt,
         on_retry: &mut dyn FnMut(&str, Duration),
     ) -> Result<Reply, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Failure::Unavailable { tried: format!("could not start a request: {error}") })?;
-        let result = runtime.block_on(async {
+        let sent = self.block_on(async {
             tokio::select! {
                 biased;
                 () = interrupt.wait() => Err(Failure::Interrupted),
                 result = self.ask(request, on_retry) => result,
             }
         });
+        sent.unwrap_or_else(|error| Err(Failure::Unavailable { tried: format!("could not start a request: {error}") }))
+    }
+
+    /// Runs one exchange to its end.
+    pub(super) fn block_on<T>(&self, exchange: impl Future<Output = T>) -> io::Result<T> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let result = runtime.block_on(exchange);
         // A name lookup under way cannot be stopped, and nobody waits for it.
         runtime.shutdown_background();
-        result
+        Ok(result)
     }
 
     async fn ask(&self, request: &Request, on_retry: &mut dyn FnMut(&str, Duration)) -> Result<Reply, Failure> {
-        let (mut body, mut headers) = self.prepared(request);
+        let (mut body, mut headers) = self.rendered(request);
         let mut outage = Outage::new(&self.settings, request.deadline);
         if request.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(Failure::OutOfTime);
@@ -128,7 +136,7 @@ impl Client {
                 };
             if let Some(told) = self.leave_out(&fault, request) {
                 on_retry(&self.without_key(&told), Duration::ZERO);
-                (body, headers) = self.prepared(request);
+                (body, headers) = self.rendered(request);
                 continue;
             }
             if !fault.passes() {
@@ -140,8 +148,13 @@ impl Client {
         }
     }
 
-    /// Renders body and headers, with the edits that this endpoint may still take.
-    fn prepared(&self, request: &Request) -> (Bytes, HeaderMap) {
+    fn rendered(&self, request: &Request) -> (Bytes, HeaderMap) {
+        let (body, headers) = self.prepared(request);
+        (Bytes::from(body.to_string()), headers)
+    }
+
+    /// Makes body and headers, with the edits that this endpoint may still take.
+    pub(super) fn prepared(&self, request: &Request) -> (Value, HeaderMap) {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
         let mut body = wire::body(request);
         let mut headers = self.headers.clone();
@@ -154,7 +167,7 @@ impl Client {
                 headers.insert(BETAS, betas);
             }
         }
-        (Bytes::from(body.to_string()), headers)
+        (body, headers)
     }
 
     /// Leaves out what the service refuses to do with the conversation, and says so; none when it refuses something else.
@@ -207,7 +220,7 @@ impl Client {
         reader.finish().map_err(broken)
     }
 
-    async fn read_body(&self, mut response: Response, limit: usize) -> Result<Vec<u8>, Fault> {
+    pub(super) async fn read_body(&self, mut response: Response, limit: usize) -> Result<Vec<u8>, Fault> {
         let mut body = Vec::new();
         while let Some(bytes) = self.chunk(&mut response).await? {
             body.extend_from_slice(&bytes);

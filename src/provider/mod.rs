@@ -7,6 +7,7 @@
 //! [`Server`] is the other end for rehearsals, the demo and the tests: it plays a [`Script`] over the same protocol.
 
 mod context;
+mod count;
 mod error_type;
 mod failure;
 mod http;

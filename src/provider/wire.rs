@@ -9,6 +9,9 @@ use std::fmt;
 /// The most cache breakpoints a request may carry.
 pub(super) const MOST_BREAKPOINTS: usize = 4;
 
+/// Fields of a body that a count of its tokens does not take.
+pub(super) const NOT_COUNTED: [&str; 2] = ["max_tokens", "stream"];
+
 /// Blocks the service takes a cache breakpoint on; thinking is not among them.
 pub(super) const CACHEABLE: [&str; 5] = ["text", "image", "document", "tool_use", "tool_result"];
 

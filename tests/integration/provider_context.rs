@@ -149,3 +149,45 @@ fn the_edits_go_out_as_the_settings_say() {
     project.run(["run", "--sessions", "1", "--set", "context.edits=[]"]);
     assert_eq!(project.played().requests()[0]["context_management"], Value::Null);
 }
+
+fn counted(tokens: u64) -> Answer {
+    Answer::new(200, &[JSON], json!({"input_tokens": tokens}).to_string())
+}
+
+#[test]
+fn tokens_are_counted_by_the_service_until_it_fails_once() {
+    let replay = Replay::start(vec![counted(123), Answer::new(404, &[JSON], "{}"), counted(456)]);
+    let client = Client::new(settings(replay.base_url())).unwrap();
+    let request = Request { window: 200_000, ..request() };
+
+    let counts: Vec<_> = (0..3).map(|_| client.count(&request, &Interrupt::new())).collect();
+
+    assert_eq!(counts, [Some(123), None, None]);
+    let requests = replay.requests();
+    assert_eq!(requests.len(), 2);
+    let (head, body) = requests[0].split_once("\r\n\r\n").unwrap();
+    assert!(head.starts_with("POST /v1/messages/count_tokens HTTP/1.1\r\n"), "{head}");
+    let body: Value = serde_json::from_str(body).unwrap();
+    assert_eq!((&body["max_tokens"], &body["stream"]), (&Value::Null, &Value::Null));
+    assert_eq!(asked(&requests[0]).1.len(), 2, "the count is that of what the edits leave");
+}
+
+#[test]
+fn an_interrupt_ends_a_count_and_says_nothing_about_the_service() {
+    let replay = Replay::start(vec![counted(7)]);
+    let client = Client::new(settings(replay.base_url())).unwrap();
+    let stopped = Interrupt::new();
+    stopped.request();
+
+    assert_eq!(client.count(&request(), &stopped), None);
+    assert_eq!(client.count(&request(), &Interrupt::new()), Some(7));
+    replay.requests();
+}
+
+#[test]
+fn the_scripted_model_counts_too() {
+    let server = crate::support::server("[[session]]\nreply = [{ text = \"x\" }]");
+    let client = Client::new(settings(server.base_url())).unwrap();
+    assert!(client.count(&request(), &Interrupt::new()).is_some_and(|tokens| tokens > 10));
+    assert!(server.requests().is_empty());
+}
