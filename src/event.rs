@@ -33,8 +33,8 @@ pub enum Event {
     ToolEnded { turn: u32, id: String, name: String, is_error: bool, content: Value, seconds: f64 },
     /// The provider failed and is asked again after `wait` seconds.
     Retrying { reason: String, wait: f64 },
-    /// What the run has used, and the limit it is nearest to.
-    Spent { tokens: u64, cost: Option<f64>, nearest: String },
+    /// What the run has used, the share of its prompts that came from the cache, and the limit it is nearest to.
+    Spent { tokens: u64, cached: Option<f64>, cost: Option<f64>, nearest: String },
     /// A check was run; `finding` as in the checklist, `ended_by` the signal or limit that ended it, empty when none did,
     /// `tail` the end of its output.
     CheckEnded { feature: String, finding: String, seconds: f64, proves: bool, ended_by: String, tail: String },

@@ -113,6 +113,34 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Reads all that a reply's `usage` says was used. What the service spends on summing up it counts apart.
+    pub fn paid(told: &Value) -> Self {
+        let mut usage = Self::read(told);
+        steps(told, "compaction").for_each(|step| usage.add(Self::read(step)));
+        usage
+    }
+
+    /// Reads the counts of the newest step, which are those of the conversation as it is now.
+    pub fn newest(told: &Value) -> Self {
+        Self::read(steps(told, "message").last().unwrap_or(told))
+    }
+
+    fn read(told: &Value) -> Self {
+        let counter = |key: &str| told[key].as_u64().unwrap_or(0);
+        Self {
+            input: counter("input_tokens"),
+            output: counter("output_tokens"),
+            cache_write: counter("cache_creation_input_tokens"),
+            cache_read: counter("cache_read_input_tokens"),
+        }
+    }
+
+    /// Returns the share of the prompts that was read from the cache; none when nothing was asked.
+    pub fn cached(&self) -> Option<f64> {
+        let prompts = self.input + self.cache_write + self.cache_read;
+        (prompts > 0).then(|| self.cache_read as f64 / prompts as f64)
+    }
+
     /// Returns all tokens together.
     pub fn total(&self) -> u64 {
         self.input + self.output + self.cache_write + self.cache_read
@@ -135,6 +163,11 @@ impl Usage {
             cache_read: self.cache_read - earlier.cache_read,
         }
     }
+}
+
+/// Returns the steps of this kind in which a reply was made, where the service tells them.
+fn steps<'a>(told: &'a Value, kind: &str) -> impl Iterator<Item = &'a Value> {
+    told["iterations"].as_array().into_iter().flatten().filter(move |step| step["type"] == kind)
 }
 
 /// Why the model stopped (`Messages API: stop_reason`).
@@ -191,7 +224,10 @@ pub struct Reply {
     /// The message as the service would have sent it without streaming.
     pub raw: Value,
     pub stop_reason: StopReason,
+    /// All tokens that are paid for.
     pub usage: Usage,
+    /// Tokens of the conversation with this reply at its end.
+    pub context: u64,
 }
 
 impl Reply {

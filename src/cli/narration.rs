@@ -60,8 +60,10 @@ impl Narration {
                         .add(Tone::Plain, &format!(" {wait:.1} s, then asking again: {reason}")),
                 ]
             }
-            Event::Spent { tokens, cost, nearest } => {
-                self.spent = Some(format!("{} · {} · nearest limit: {nearest}", count(*tokens), price(*cost)));
+            Event::Spent { tokens, cached, cost, nearest } => {
+                let cached =
+                    cached.map(|share| format!(", {:.0} % cached", (share * 100.0).floor())).unwrap_or_default();
+                self.spent = Some(format!("{}{cached} · {} · nearest limit: {nearest}", count(*tokens), price(*cost)));
                 Vec::new()
             }
             Event::CheckEnded { feature, finding, seconds, proves, ended_by, tail } => {
@@ -206,6 +208,11 @@ pub(super) fn count(tokens: u64) -> String {
     }
 }
 
+/// Writes the share of the prompts that came from the cache; never more than it was.
+pub(super) fn cached(share: f64) -> String {
+    format!("{:.0} % of the prompts from the cache", (share * 100.0).floor())
+}
+
 /// Writes a cost in USD; an unknown one is never shown as zero.
 pub(super) fn price(cost: Option<f64>) -> String {
     cost.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{cost:.2} USD"))
@@ -268,7 +275,7 @@ mod tests {
             check("failed", false),
             check("passed", false),
             check("passed", true),
-            Event::Spent { tokens: 12345, cost: None, nearest: "turns, 2 of 200".into() },
+            Event::Spent { tokens: 12345, cached: None, cost: None, nearest: "turns, 2 of 200".into() },
             Event::SessionEnded { session: 3, reason: "the agent handed over".into(), outcome: "passed".into() },
         ]);
         assert_eq!(
@@ -318,8 +325,14 @@ mod tests {
         assert_eq!(narration.status(), "");
         narration.tell(&started());
         narration.tell(&replied(12, ""));
-        narration.tell(&Event::Spent { tokens: 1_250_000, cost: Some(3.4), nearest: "time, 2h of 8h".into() });
-        let expected = "session 3 · login · turn 12 · 1.2M tokens · 3.40 USD · nearest limit: time, 2h of 8h";
+        narration.tell(&Event::Spent {
+            tokens: 1_250_000,
+            cached: Some(0.91),
+            cost: Some(3.4),
+            nearest: "time, 2h of 8h".into(),
+        });
+        let expected =
+            "session 3 · login · turn 12 · 1.2M tokens, 91 % cached · 3.40 USD · nearest limit: time, 2h of 8h";
         assert_eq!(narration.status(), expected);
     }
 

@@ -43,7 +43,8 @@ pub(super) fn event(value: &Value) -> Option<Event> {
         "retrying" => Event::Retrying { reason: text("reason"), wait: amount("wait") },
         "spent" => {
             let tokens = value["tokens"].as_u64().unwrap_or_default();
-            Event::Spent { tokens, cost: value["cost"].as_f64(), nearest: text("nearest") }
+            let (cached, cost) = (value["cached"].as_f64(), value["cost"].as_f64());
+            Event::Spent { tokens, cached, cost, nearest: text("nearest") }
         }
         "check_ended" => {
             let (seconds, proves) = (amount("seconds"), flag("proves"));
@@ -88,7 +89,7 @@ mod tests {
             Event::ToolStarted { turn: 2, id: s("i"), name: s("n"), input: json!({"x": [1]}) },
             Event::ToolEnded { turn: 2, id: s("i"), name: s("n"), is_error: true, content: json!("c"), seconds: 1.5 },
             Event::Retrying { reason: s("r"), wait: 2.5 },
-            Event::Spent { tokens: 9, cost: None, nearest: s("n") },
+            Event::Spent { tokens: 9, cached: Some(0.5), cost: None, nearest: s("n") },
             Event::CheckEnded {
                 feature: s("f"),
                 finding: s("failed"),

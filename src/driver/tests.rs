@@ -52,7 +52,7 @@ impl Meter for Turns {
     }
 
     fn spent(&self) -> Event {
-        Event::Spent { tokens: self.1, cost: None, nearest: "turns".to_owned() }
+        Event::Spent { tokens: self.1, cached: None, cost: None, nearest: "turns".to_owned() }
     }
 }
 

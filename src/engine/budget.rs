@@ -182,7 +182,8 @@ impl Meter for Budget {
     }
 
     fn spent(&self) -> Event {
-        Event::Spent { tokens: self.usage.total(), cost: self.cost(), nearest: self.nearest() }
+        let (tokens, cached) = (self.usage.total(), self.usage.cached());
+        Event::Spent { tokens, cached, cost: self.cost(), nearest: self.nearest() }
     }
 }
 

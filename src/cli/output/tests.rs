@@ -6,7 +6,7 @@ use super::*;
 use serde_json::json;
 
 fn spent(tokens: u64) -> Event {
-    Event::Spent { tokens, cost: Some(0.5), nearest: "turns, 1 of 200".into() }
+    Event::Spent { tokens, cached: None, cost: Some(0.5), nearest: "turns, 1 of 200".into() }
 }
 
 #[test]
