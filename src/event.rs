@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Takes events; they never fail the work they tell of.
 pub trait Sink {
@@ -27,6 +28,9 @@ pub enum Event {
     Sent { turn: u32, content: Vec<Value> },
     /// A whole reply arrived; the message as raw JSON. `cost` in USD, absent when the price is unknown.
     Replied { turn: u32, message: Value, cost: Option<f64> },
+    /// Old tool results were taken out of the conversation: what now stands in place of each, by the id of its call, and
+    /// about how many tokens that saves.
+    Cleared { turn: u32, results: BTreeMap<String, String>, tokens: u64 },
     /// A tool is about to run.
     ToolStarted { turn: u32, id: String, name: String, input: Value },
     /// A tool has run.

@@ -34,6 +34,11 @@ impl Narration {
                 self.turn = *turn;
                 vec![turn_line(*turn, message)]
             }
+            Event::Cleared { results, tokens, .. } => {
+                let (results, tokens) = (results.len(), count(*tokens));
+                let told = format!("taken out of the context, old tool results: {results}, about {tokens}");
+                vec![Line::new(Tone::Dim, &told)]
+            }
             Event::ToolStarted { name, input, .. } => {
                 let line = Line::plain("  ").add(Tone::Strong, name);
                 vec![match summary(input) {
@@ -51,15 +56,7 @@ impl Narration {
             Event::ToolEnded { name, content, .. } if name == "bash" => {
                 failed_command(content).map(|told| Line::new(Tone::Dim, &format!("    {told}"))).into_iter().collect()
             }
-            Event::Retrying { reason, wait: 0.0 } => {
-                vec![Line::new(Tone::Careful, "asking again").add(Tone::Plain, &format!(": {reason}"))]
-            }
-            Event::Retrying { reason, wait } => {
-                vec![
-                    Line::new(Tone::Careful, "waiting")
-                        .add(Tone::Plain, &format!(" {wait:.1} s, then asking again: {reason}")),
-                ]
-            }
+            Event::Retrying { reason, wait } => vec![retrying_line(reason, *wait)],
             Event::Spent { tokens, cached, cost, nearest } => {
                 let cached =
                     cached.map(|share| format!(", {:.0} % cached", (share * 100.0).floor())).unwrap_or_default();
@@ -136,6 +133,15 @@ fn turn_line(turn: u32, message: &Value) -> Line {
     match first_line(&message["content"]) {
         said if said.is_empty() => line,
         said => line.add(Tone::Plain, &format!(": {said}")),
+    }
+}
+
+fn retrying_line(reason: &str, wait: f64) -> Line {
+    match wait {
+        0.0 => Line::new(Tone::Careful, "asking again").add(Tone::Plain, &format!(": {reason}")),
+        wait => {
+            Line::new(Tone::Careful, "waiting").add(Tone::Plain, &format!(" {wait:.1} s, then asking again: {reason}"))
+        }
     }
 }
 
@@ -303,6 +309,13 @@ mod tests {
                 "spent so far: 12k tokens · cost unknown · nearest limit: turns, 2 of 200",
             ]
         );
+    }
+
+    #[test]
+    fn what_is_taken_out_of_the_context_is_one_line() {
+        let results = [("t".into(), "[cleared]".into()), ("u".into(), "[cleared]".into())].into();
+        let lines = told(&[Event::Cleared { turn: 1, results, tokens: 12_345 }]);
+        assert_eq!(lines, ["taken out of the context, old tool results: 2, about 12k tokens"]);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use crate::event::Event;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Reads an event; none when its type is not known.
 pub(super) fn event(value: &Value) -> Option<Event> {
@@ -33,6 +34,7 @@ pub(super) fn event(value: &Value) -> Option<Event> {
         }
         "sent" => Event::Sent { turn, content: list("content") },
         "replied" => Event::Replied { turn, message: value["message"].clone(), cost: value["cost"].as_f64() },
+        "cleared" => Event::Cleared { turn, results: texts(&value["results"]), tokens: value["tokens"].as_u64()? },
         "tool_started" => {
             Event::ToolStarted { turn, id: text("id"), name: text("name"), input: value["input"].clone() }
         }
@@ -66,6 +68,12 @@ pub(super) fn event(value: &Value) -> Option<Event> {
     })
 }
 
+/// Reads an object of texts.
+fn texts(value: &Value) -> BTreeMap<String, String> {
+    let fields = value.as_object().into_iter().flatten();
+    fields.filter_map(|(key, text)| Some((key.clone(), text.as_str()?.to_owned()))).collect()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -86,6 +94,7 @@ mod tests {
             },
             Event::Sent { turn: 1, content: vec![json!({"type": "text"})] },
             Event::Replied { turn: 2, message: json!({"a": 1.5}), cost: Some(0.25) },
+            Event::Cleared { turn: 2, results: [(s("i"), s("t"))].into(), tokens: 7 },
             Event::ToolStarted { turn: 2, id: s("i"), name: s("n"), input: json!({"x": [1]}) },
             Event::ToolEnded { turn: 2, id: s("i"), name: s("n"), is_error: true, content: json!("c"), seconds: 1.5 },
             Event::Retrying { reason: s("r"), wait: 2.5 },
@@ -110,6 +119,7 @@ mod tests {
                 | Event::SessionStarted { .. }
                 | Event::Sent { .. }
                 | Event::Replied { .. }
+                | Event::Cleared { .. }
                 | Event::ToolStarted { .. }
                 | Event::ToolEnded { .. }
                 | Event::Retrying { .. }

@@ -37,6 +37,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         model: config.agent.model.clone(),
         max_tokens: config.agent.max_tokens,
         window: config.agent.window,
+        clear_at: config.context.clear_at,
         provider: key.map(|key| service(config, key)),
         missing_key: config.provider.key_env.clone(),
         limits: limits(config),

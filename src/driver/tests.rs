@@ -14,6 +14,7 @@ use crate::provider::Server;
 use crate::tools::HandOver;
 use crate::tools::bench::Bench;
 
+mod context;
 mod faults;
 
 type OnEvent<'a> = Box<dyn Fn(&Event) + 'a>;
@@ -108,7 +109,8 @@ fn play(bench: &mut Bench, replies: &str, how: Play) -> Played {
         ..provider::Settings::default()
     };
     let client = Client::new(service).unwrap();
-    let settings = Settings { model: "scripted".to_owned(), max_tokens: 1000, window: how.window, deadline: None };
+    let settings =
+        Settings { model: "scripted".to_owned(), max_tokens: 1000, window: how.window, clear_at: 0.5, deadline: None };
     let record = Record { on_event: how.on_event, ..Record::default() };
     let interrupt = bench.interrupt.clone();
     let driver = Driver { client: &client, settings: &settings, sink: &record, interrupt: &interrupt };
@@ -250,18 +252,6 @@ fn a_vanished_project_ends_the_session_with_its_own_reason() {
         assert!(!bench.root().join(".git").exists());
         assert_eq!(played.ending().to_string(), "the project's folder is gone");
     }
-}
-
-#[test]
-fn close_to_the_window_the_agent_is_asked_once_to_hand_over() {
-    let large = r#"{ tools = [{ name = "bash", input = { command = "true" } }], usage = { input_tokens = 900, output_tokens = 1 } },"#;
-    let played =
-        play(&mut Bench::new(), &format!("{large}{large}{HAND_OVER}"), Play { window: 1000, ..Play::default() });
-    let asked =
-        |request: usize, message: usize| played.requests[request]["messages"][message]["content"][1]["text"].clone();
-    assert!(asked(1, 2).as_str().unwrap().contains("call `hand_over` now"));
-    assert_eq!(asked(2, 4), Value::Null);
-    assert_eq!(played.rejected, Vec::<String>::new());
 }
 
 #[test]

@@ -144,6 +144,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         model: ws.settings.model.clone(),
         max_tokens: ws.settings.max_tokens,
         window: ws.settings.window,
+        clear_at: ws.settings.clear_at,
         deadline: budget.time_left().map(|left| Instant::now() + left),
     };
     let checklist = ws.checklist()?;

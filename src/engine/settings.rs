@@ -36,6 +36,8 @@ pub struct Settings {
     pub tool_limits: tools::Limits,
     /// Tokens that the model's window holds; zero: unknown.
     pub window: u64,
+    /// The share of the window at which old tool results are cleared.
+    pub clear_at: f64,
     pub caps: Caps,
     /// The environment of the user's own hooks and of `git`: everything but our key.
     pub outer: BTreeMap<String, String>,

@@ -12,6 +12,9 @@ use tokio::time::timeout;
 /// A count may take so long; an estimate is at hand without it.
 const LIMIT: Duration = Duration::from_secs(15);
 
+/// No answer is read further than this.
+const ANSWER: usize = 64 << 10;
+
 impl Client {
     /// Counts the tokens of a request; none where the service does not count. After one failure it is not asked again.
     pub fn count(&self, request: &Request, interrupt: &Interrupt) -> Option<u64> {
@@ -43,6 +46,3 @@ impl Client {
         serde_json::from_slice::<Value>(&body).ok()?["input_tokens"].as_u64()
     }
 }
-
-/// No answer is read further than this.
-const ANSWER: usize = 64 << 10;

@@ -74,6 +74,13 @@ impl Artifacts {
         Ok(Shown { text: ends, rest })
     }
 
+    /// Keeps a text, and says how it begins and where it is.
+    pub fn point_to(&self, text: &str) -> Result<String> {
+        let path = self.keep(text)?;
+        let first = clip::head(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default(), 120);
+        Ok(format!("a result of {} bytes that begins with `{first}`; the whole is in {}", text.len(), read_on(&path)))
+    }
+
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
         let told = || format!("could not keep a text as `{}`", path.display());
         if path.exists() {

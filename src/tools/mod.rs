@@ -148,6 +148,11 @@ impl<'a> Toolbox<'a> {
         self.handed_over.as_ref()
     }
 
+    /// Returns where texts too large for the context are kept.
+    pub fn artifacts(&self) -> &Artifacts {
+        &self.place.artifacts
+    }
+
     /// Tells whether the session changed protected files, so that it cannot prove a feature.
     pub fn tampered(&self) -> bool {
         self.tampered

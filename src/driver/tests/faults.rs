@@ -31,7 +31,7 @@ fn every_other_stop_reason_has_its_ending() {
         ("refusal", Ending::Refused("no reason given".to_owned())),
         (
             "model_context_window_exceeded",
-            Ending::Cut("the reply was cut off at the end of the model's window".to_owned()),
+            Ending::Full("the reply was cut off at the end of the model's window".to_owned()),
         ),
         ("novelty", Ending::Cut("the model stopped for an unknown reason `novelty`".to_owned())),
         ("stop_sequence", Ending::Stopped),
@@ -70,7 +70,7 @@ fn a_provider_that_refuses_or_stays_away_is_an_ending() {
 fn a_conversation_that_is_too_long_is_cut() {
     let long = "{ status = 413, error = { type = \"request_too_large\", message = \"too large\" } }";
     let played = play(&mut Bench::new(), long, Play::default());
-    assert!(matches!(played.ending(), Ending::Cut(reason) if reason.contains("too long")), "{:?}", played.ending());
+    assert!(matches!(played.ending(), Ending::Full(reason) if reason.contains("too long")), "{:?}", played.ending());
 }
 
 #[test]
