@@ -2,6 +2,7 @@
 
 use serde::Serialize;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Takes events; they never fail the work they tell of.
 pub trait Sink {
@@ -27,14 +28,17 @@ pub enum Event {
     Sent { turn: u32, content: Vec<Value> },
     /// A whole reply arrived; the message as raw JSON. `cost` in USD, absent when the price is unknown.
     Replied { turn: u32, message: Value, cost: Option<f64> },
+    /// Old tool results were taken out of the conversation: what now stands in place of each, by the id of its call, and
+    /// about how many tokens that saves.
+    Cleared { turn: u32, results: BTreeMap<String, String>, tokens: u64 },
     /// A tool is about to run.
     ToolStarted { turn: u32, id: String, name: String, input: Value },
     /// A tool has run.
     ToolEnded { turn: u32, id: String, name: String, is_error: bool, content: Value, seconds: f64 },
     /// The provider failed and is asked again after `wait` seconds.
     Retrying { reason: String, wait: f64 },
-    /// What the run has used, and the limit it is nearest to.
-    Spent { tokens: u64, cost: Option<f64>, nearest: String },
+    /// What the run has used, the share of its prompts that came from the cache, and the limit it is nearest to.
+    Spent { tokens: u64, cached: Option<f64>, cost: Option<f64>, nearest: String },
     /// Notes were chosen for the agent, `by` a model or by `words`, out of as many.
     Recalled { by: String, of: usize, notes: Vec<String> },
     /// A check was run; `finding` as in the checklist, `ended_by` the signal or limit that ended it, empty when none did,

@@ -57,6 +57,14 @@ pub struct ToolCall {
     pub input: Value,
 }
 
+impl ToolCall {
+    /// Reads a `tool_use` block.
+    pub fn read(block: &Value) -> Self {
+        let text = |key: &str| block[key].as_str().unwrap_or_default().to_owned();
+        Self { id: text("id"), name: text("name"), input: block["input"].clone() }
+    }
+}
+
 /// The one answer to a tool call.
 #[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
 pub struct ToolResult {
@@ -105,6 +113,34 @@ pub struct Usage {
 }
 
 impl Usage {
+    /// Reads all that a reply's `usage` says was used. What the service spends on summing up it counts apart.
+    pub fn paid(told: &Value) -> Self {
+        let mut usage = Self::read(told);
+        steps(told, "compaction").for_each(|step| usage.add(Self::read(step)));
+        usage
+    }
+
+    /// Reads the counts of the newest step, which are those of the conversation as it is now.
+    pub fn newest(told: &Value) -> Self {
+        Self::read(steps(told, "message").last().unwrap_or(told))
+    }
+
+    fn read(told: &Value) -> Self {
+        let counter = |key: &str| told[key].as_u64().unwrap_or(0);
+        Self {
+            input: counter("input_tokens"),
+            output: counter("output_tokens"),
+            cache_write: counter("cache_creation_input_tokens"),
+            cache_read: counter("cache_read_input_tokens"),
+        }
+    }
+
+    /// Returns the share of the prompts that was read from the cache; none when nothing was asked.
+    pub fn cached(&self) -> Option<f64> {
+        let prompts = self.input + self.cache_write + self.cache_read;
+        (prompts > 0).then(|| self.cache_read as f64 / prompts as f64)
+    }
+
     /// Returns all tokens together.
     pub fn total(&self) -> u64 {
         self.input + self.output + self.cache_write + self.cache_read
@@ -119,6 +155,11 @@ impl Usage {
     }
 }
 
+/// Returns the steps of this kind in which a reply was made, where the service tells them.
+fn steps<'a>(told: &'a Value, kind: &str) -> impl Iterator<Item = &'a Value> {
+    told["iterations"].as_array().into_iter().flatten().filter(move |step| step["type"] == kind)
+}
+
 /// Why the model stopped (`Messages API: stop_reason`).
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum StopReason {
@@ -129,6 +170,8 @@ pub enum StopReason {
     PauseTurn,
     Refusal,
     ContextWindow,
+    /// The service summed the conversation up and stopped there.
+    Compaction,
     /// A value this version does not know, or none.
     Other(String),
 }
@@ -144,6 +187,7 @@ impl StopReason {
             "pause_turn" => Self::PauseTurn,
             "refusal" => Self::Refusal,
             "model_context_window_exceeded" => Self::ContextWindow,
+            "compaction" => Self::Compaction,
             other => Self::Other(other.to_owned()),
         }
     }
@@ -158,6 +202,7 @@ impl StopReason {
             Self::PauseTurn => "pause_turn",
             Self::Refusal => "refusal",
             Self::ContextWindow => "model_context_window_exceeded",
+            Self::Compaction => "compaction",
             Self::Other(value) => value,
         }
     }
@@ -169,7 +214,10 @@ pub struct Reply {
     /// The message as the service would have sent it without streaming.
     pub raw: Value,
     pub stop_reason: StopReason,
+    /// All tokens that are paid for.
     pub usage: Usage,
+    /// Tokens of the conversation with this reply at its end.
+    pub context: u64,
 }
 
 impl Reply {
@@ -185,12 +233,7 @@ impl Reply {
 
     /// Returns the calls of our own tools, in order.
     pub fn tool_calls(&self) -> Vec<ToolCall> {
-        let text = |block: &Value, key: &str| block[key].as_str().unwrap_or_default().to_owned();
-        self.content()
-            .iter()
-            .filter(|block| block["type"] == "tool_use")
-            .map(|block| ToolCall { id: text(block, "id"), name: text(block, "name"), input: block["input"].clone() })
-            .collect()
+        self.content().iter().filter(|block| block["type"] == "tool_use").map(ToolCall::read).collect()
     }
 }
 

@@ -40,6 +40,11 @@ impl Narration {
                 self.turn = *turn;
                 vec![turn_line(*turn, message)]
             }
+            Event::Cleared { results, tokens, .. } => {
+                let (results, tokens) = (results.len(), count(*tokens));
+                let told = format!("taken out of the context, old tool results: {results}, about {tokens}");
+                vec![Line::new(Tone::Dim, &told)]
+            }
             Event::ToolStarted { name, input, .. } => {
                 let line = Line::plain("  ").add(Tone::Strong, name);
                 vec![match summary(input) {
@@ -57,14 +62,11 @@ impl Narration {
             Event::ToolEnded { name, content, .. } if name == "bash" => {
                 failed_command(content).map(|told| Line::new(Tone::Dim, &format!("    {told}"))).into_iter().collect()
             }
-            Event::Retrying { reason, wait } => {
-                vec![
-                    Line::new(Tone::Careful, "waiting")
-                        .add(Tone::Plain, &format!(" {wait:.1} s, then asking again: {reason}")),
-                ]
-            }
-            Event::Spent { tokens, cost, nearest } => {
-                self.spent = Some(format!("{} · {} · nearest limit: {nearest}", count(*tokens), price(*cost)));
+            Event::Retrying { reason, wait } => vec![retrying_line(reason, *wait)],
+            Event::Spent { tokens, cached, cost, nearest } => {
+                let cached =
+                    cached.map(|share| format!(", {:.0} % cached", (share * 100.0).floor())).unwrap_or_default();
+                self.spent = Some(format!("{}{cached} · {} · nearest limit: {nearest}", count(*tokens), price(*cost)));
                 Vec::new()
             }
             Event::Recalled { notes, by, of } => vec![recalled_line(notes, by, *of)],
@@ -161,6 +163,15 @@ fn turn_line(turn: u32, message: &Value) -> Line {
     }
 }
 
+fn retrying_line(reason: &str, wait: f64) -> Line {
+    match wait {
+        0.0 => Line::new(Tone::Careful, "asking again").add(Tone::Plain, &format!(": {reason}")),
+        wait => {
+            Line::new(Tone::Careful, "waiting").add(Tone::Plain, &format!(" {wait:.1} s, then asking again: {reason}"))
+        }
+    }
+}
+
 fn check_lines(feature: &str, (finding, ended_by): (&str, &str), seconds: f64, proves: bool, tail: &str) -> Vec<Line> {
     let head = Line::new(Tone::Strong, &format!("check {feature}")).add(Tone::Plain, ": ");
     let tone = match (proves, finding) {
@@ -230,6 +241,11 @@ pub(super) fn count(tokens: u64) -> String {
     }
 }
 
+/// Writes the share of the prompts that came from the cache; never more than it was.
+pub(super) fn cached(share: f64) -> String {
+    format!("{:.0} % of the prompts from the cache", (share * 100.0).floor())
+}
+
 /// Writes a cost in USD; an unknown one is never shown as zero.
 pub(super) fn price(cost: Option<f64>) -> String {
     cost.map_or_else(|| "cost unknown".to_owned(), |cost| format!("{cost:.2} USD"))
@@ -286,12 +302,13 @@ mod tests {
             tool("add_features", json!({"features": [{"id": "a"}, {"title": "B"}]})),
             tool("memory", json!({"command": "create", "path": "/memories/notes/a.md", "file_text": "secret\nlong"})),
             Event::Retrying { reason: "overloaded".into(), wait: 1.26 },
+            Event::Retrying { reason: "not taken".into(), wait: 0.0 },
             commit("memory"),
             commit("project"),
             check("failed", false),
             check("passed", false),
             check("passed", true),
-            Event::Spent { tokens: 12345, cost: None, nearest: "turns, 2 of 200".into() },
+            Event::Spent { tokens: 12345, cached: None, cost: None, nearest: "turns, 2 of 200".into() },
             Event::SessionEnded { session: 3, reason: "the agent handed over".into(), outcome: "passed".into() },
         ]);
         assert_eq!(
@@ -308,6 +325,7 @@ mod tests {
                 "  add_features: 2 features: a, B",
                 "  memory: create /memories/notes/a.md",
                 "waiting 1.3 s, then asking again: overloaded",
+                "asking again: not taken",
                 "commit 01234567: wip(session 3)",
                 "check login: failed in 0.3 s",
                 "  | one",
@@ -318,6 +336,13 @@ mod tests {
                 "spent so far: 12k tokens · cost unknown · nearest limit: turns, 2 of 200",
             ]
         );
+    }
+
+    #[test]
+    fn what_is_taken_out_of_the_context_is_one_line() {
+        let results = [("t".into(), "[cleared]".into()), ("u".into(), "[cleared]".into())].into();
+        let lines = told(&[Event::Cleared { turn: 1, results, tokens: 12_345 }]);
+        assert_eq!(lines, ["taken out of the context, old tool results: 2, about 12k tokens"]);
     }
 
     #[test]
@@ -340,10 +365,15 @@ mod tests {
         assert!(narration.status().is_empty());
         narration.tell(&started());
         narration.tell(&replied(12, ""));
-        narration.tell(&Event::Spent { tokens: 1_250_000, cost: Some(3.4), nearest: "time, 2h of 8h".into() });
+        narration.tell(&Event::Spent {
+            tokens: 1_250_000,
+            cached: Some(0.91),
+            cost: Some(3.4),
+            nearest: "time, 2h of 8h".into(),
+        });
         let [work, uses] = narration.status().try_into().unwrap();
         assert!(work.starts_with("session 3 · login · turn 12 · 0"), "{work}");
-        assert_eq!(uses, "1.2M tokens · 3.40 USD · nearest limit: time, 2h of 8h");
+        assert_eq!(uses, "1.2M tokens, 91 % cached · 3.40 USD · nearest limit: time, 2h of 8h");
 
         narration.tell(&Event::CheckEnded {
             feature: "login".into(),

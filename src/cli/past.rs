@@ -5,6 +5,7 @@
 
 use crate::event::Event;
 use serde_json::Value;
+use std::collections::BTreeMap;
 
 /// Reads an event; none when its type is not known.
 pub(super) fn event(value: &Value) -> Option<Event> {
@@ -14,10 +15,10 @@ pub(super) fn event(value: &Value) -> Option<Event> {
     let amount = |key: &str| value[key].as_f64().unwrap_or_default();
     let flag = |key: &str| value[key].as_bool().unwrap_or_default();
     let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
-    let texts = |key: &str| list(key).iter().filter_map(|text| text.as_str().map(str::to_owned)).collect();
+    let words = |key: &str| list(key).iter().filter_map(|text| text.as_str().map(str::to_owned)).collect();
     let (turn, session) = (number("turn"), number("session"));
     Some(match value["type"].as_str()? {
-        "run_started" => Event::RunStarted { limits: texts("limits") },
+        "run_started" => Event::RunStarted { limits: words("limits") },
         "session_started" => {
             let (feature, title) = (maybe("feature"), maybe("title"));
             Event::SessionStarted {
@@ -31,6 +32,7 @@ pub(super) fn event(value: &Value) -> Option<Event> {
         }
         "sent" => Event::Sent { turn, content: list("content") },
         "replied" => Event::Replied { turn, message: value["message"].clone(), cost: value["cost"].as_f64() },
+        "cleared" => Event::Cleared { turn, results: texts(&value["results"]), tokens: value["tokens"].as_u64()? },
         "tool_started" => {
             Event::ToolStarted { turn, id: text("id"), name: text("name"), input: value["input"].clone() }
         }
@@ -41,11 +43,12 @@ pub(super) fn event(value: &Value) -> Option<Event> {
         "retrying" => Event::Retrying { reason: text("reason"), wait: amount("wait") },
         "spent" => {
             let tokens = value["tokens"].as_u64().unwrap_or_default();
-            Event::Spent { tokens, cost: value["cost"].as_f64(), nearest: text("nearest") }
+            let (cached, cost) = (value["cached"].as_f64(), value["cost"].as_f64());
+            Event::Spent { tokens, cached, cost, nearest: text("nearest") }
         }
         "recalled" => {
             let of = value["of"].as_u64().and_then(|of| usize::try_from(of).ok()).unwrap_or_default();
-            Event::Recalled { by: text("by"), of, notes: texts("notes") }
+            Event::Recalled { by: text("by"), of, notes: words("notes") }
         }
         "check_ended" => {
             let (seconds, proves) = (amount("seconds"), flag("proves"));
@@ -65,6 +68,12 @@ pub(super) fn event(value: &Value) -> Option<Event> {
         "session_ended" => Event::SessionEnded { session, reason: text("reason"), outcome: text("outcome") },
         _ => return None,
     })
+}
+
+/// Reads an object of texts.
+fn texts(value: &Value) -> BTreeMap<String, String> {
+    let fields = value.as_object().into_iter().flatten();
+    fields.filter_map(|(key, text)| Some((key.clone(), text.as_str()?.to_owned()))).collect()
 }
 
 #[cfg(test)]
@@ -87,10 +96,11 @@ mod tests {
             },
             Event::Sent { turn: 1, content: vec![json!({"type": "text"})] },
             Event::Replied { turn: 2, message: json!({"a": 1.5}), cost: Some(0.25) },
+            Event::Cleared { turn: 2, results: [(s("i"), s("t"))].into(), tokens: 7 },
             Event::ToolStarted { turn: 2, id: s("i"), name: s("n"), input: json!({"x": [1]}) },
             Event::ToolEnded { turn: 2, id: s("i"), name: s("n"), is_error: true, content: json!("c"), seconds: 1.5 },
             Event::Retrying { reason: s("r"), wait: 2.5 },
-            Event::Spent { tokens: 9, cost: None, nearest: s("n") },
+            Event::Spent { tokens: 9, cached: Some(0.5), cost: None, nearest: s("n") },
             Event::Recalled { by: s("words"), of: 3, notes: vec![s("notes/a")] },
             Event::CheckEnded {
                 feature: s("f"),
@@ -112,6 +122,7 @@ mod tests {
                 | Event::SessionStarted { .. }
                 | Event::Sent { .. }
                 | Event::Replied { .. }
+                | Event::Cleared { .. }
                 | Event::ToolStarted { .. }
                 | Event::ToolEnded { .. }
                 | Event::Retrying { .. }

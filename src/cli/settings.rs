@@ -41,6 +41,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         model: config.agent.model.clone(),
         max_tokens: config.agent.max_tokens,
         window: config.agent.window,
+        clear_at: config.context.clear_at,
         provider: key.map(|key| service(config, key)),
         missing_key: config.provider.key_env.clone(),
         limits: limits(&config.budget),
@@ -94,6 +95,9 @@ fn service(config: &Config, key: &str) -> provider::Settings {
         key_env: config.provider.key_env.clone(),
         version: config.provider.version.clone(),
         betas: config.provider.betas.clone(),
+        edits: config.context.edits.clone(),
+        edit_betas: config.context.betas.clone(),
+        clear_at: config.context.clear_at,
         outage_budget: config.provider.outage_budget,
         ..provider::Settings::default()
     }

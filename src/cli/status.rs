@@ -5,6 +5,7 @@ use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
 use super::line::cut;
+use super::narration::cached;
 use super::narration::count;
 use super::narration::price;
 use crate::engine;
@@ -58,7 +59,8 @@ fn lines(report: &Report) -> Vec<Line> {
     lines.extend(report.waiting.iter().map(|reason| labelled("waiting", reason)));
     lines.push(labelled("sessions", &sessions_text(&report.sessions)));
     if !report.sessions.is_empty() {
-        lines.push(labelled("spent", &format!("{} · {}", count(report.tokens), price(report.cost))));
+        let spent = [Some(count(report.tokens)), report.cached.map(cached), Some(price(report.cost))];
+        lines.push(labelled("spent", &spent.into_iter().flatten().collect::<Vec<_>>().join(" · ")));
     }
     lines.push(labelled("checks", &format!("run {}, sandbox: {}", report.checkout, report.sandbox)));
     lines.push(labelled("memory", &report.memory.display().to_string()));
@@ -178,6 +180,7 @@ mod tests {
             next: Some("export-all".into()),
             sessions: vec![Session::default(), session],
             tokens: 1_200_000,
+            cached: Some(0.876),
             cost: Some(3.41),
             sandbox: "plain".into(),
             checkout: "clean (there is no lock file)".into(),
@@ -201,7 +204,7 @@ features  1 of 2 required done; next: export-all
   x           no check                     漢字 (milestone) (optional)
 
 sessions  2; newest: 7, on login: the agent handed over
-spent     1.2M tokens · 3.41 USD
+spent     1.2M tokens · 87 % of the prompts from the cache · 3.41 USD
 checks    run clean (there is no lock file), sandbox: plain
 memory    /p/.git/longhaul/memory.git
           read it: git --git-dir='/p/.git/longhaul/memory.git' log --stat
@@ -244,7 +247,7 @@ memory    /p/.git/longhaul/memory.git
     fn an_unknown_cost_and_an_open_session_are_not_hidden() {
         let report = Report { cost: None, sessions: vec![Session { number: 1, ..Session::default() }], ..report() };
         let text = rendered(&report);
-        assert!(text.contains("spent     1.2M tokens · cost unknown\n"), "{text}");
+        assert!(text.contains("spent     1.2M tokens · 87 % of the prompts from the cache · cost unknown\n"), "{text}");
         assert!(text.contains("sessions  1; newest: 1: no end recorded: it runs, or was cut off\n"), "{text}");
     }
 

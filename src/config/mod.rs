@@ -36,6 +36,7 @@ use std::time::Duration;
 pub struct Config {
     pub agent: Agent,
     pub provider: Provider,
+    pub context: Context,
     pub budget: Budget,
     pub run: Run,
     pub gate: Gate,
@@ -67,6 +68,16 @@ pub struct Provider {
     pub version: String,
     pub betas: Vec<String>,
     pub outage_budget: Duration,
+}
+
+/// What becomes of a long conversation.
+#[derive(Clone, Debug)]
+pub struct Context {
+    /// What the service is asked to do, by the names of its edits.
+    pub edits: Vec<String>,
+    pub betas: Vec<String>,
+    /// The share of the window at which old tool results are cleared.
+    pub clear_at: f64,
 }
 
 /// What a run, a session and a feature may use; zero means no limit.
@@ -195,6 +206,7 @@ impl Config {
         Ok(Self {
             agent: read_agent(layers)?,
             provider: read_provider(layers)?,
+            context: read_context(layers)?,
             budget: read_budget(layers)?,
             run: Run {
                 attempts: layers.get("run.attempts")?.whole(1, 1000)?,
@@ -241,6 +253,17 @@ fn read_provider(layers: &Layers) -> Result<Provider> {
         betas: layers.get("provider.betas")?.list()?,
         outage_budget: layers.get("provider.outage_budget")?.duration_or_off()?,
     })
+}
+
+fn read_context(layers: &Layers) -> Result<Context> {
+    const KINDS: [&str; 3] = ["clear_thinking_", "clear_tool_uses_", "compact_"];
+    let names = layers.get("context.edits")?;
+    let edits = names.list()?;
+    if edits.iter().any(|edit| !KINDS.iter().any(|kind| edit.starts_with(kind))) {
+        return names.refuse("a list of edits that begin with `clear_thinking_`, `clear_tool_uses_` or `compact_`");
+    }
+    let percent: u32 = layers.get("context.clear_at")?.whole(10, 60)?;
+    Ok(Context { edits, betas: layers.get("context.betas")?.list()?, clear_at: f64::from(percent) / 100.0 })
 }
 
 fn read_budget(layers: &Layers) -> Result<Budget> {

@@ -48,6 +48,9 @@ fn the_defaults_are_those_of_the_reference() {
     assert_eq!(config.provider.key_env, "ANTHROPIC_API_KEY");
     assert_eq!(config.provider.version, "2023-06-01");
     assert_eq!(config.provider.outage_budget, Duration::from_secs(900));
+    assert_eq!(config.context.edits, ["clear_thinking_20251015", "clear_tool_uses_20250919", "compact_20260112"]);
+    assert_eq!(config.context.betas, ["context-management-2025-06-27", "compact-2026-01-12"]);
+    assert_eq!(config.context.clear_at, 0.5);
     assert_eq!(config.budget.run.usd, 20.0);
     assert_eq!(config.budget.run.time, Duration::from_secs(8 * 3600));
     assert_eq!((config.budget.run.sessions, config.budget.turns_per_session), (0, 200));
@@ -326,4 +329,13 @@ fn every_setting_can_be_given_as_a_variable() {
             assert_eq!(config.source(&full), &expected);
         }
     }
+}
+
+#[test]
+fn an_edit_of_an_unknown_kind_is_refused_and_an_empty_list_is_none() {
+    let unknown = Layered { user: "[context]\nedits = [\"squeeze_1\"]\n", ..Layered::default() };
+    let told = unknown.refusal();
+    assert!(told.contains("`context.edits`") && told.contains("begin with `clear_thinking_`"), "{told}");
+    let none = Layered { user: "[context]\nedits = []\n", ..Layered::default() };
+    assert_eq!(none.load().unwrap().context.edits, Vec::<String>::new());
 }

@@ -9,15 +9,17 @@ use super::Ending;
 use super::Meter;
 use super::Opening;
 use super::Settings;
+use super::clearing;
+use super::clearing::Reason;
 use super::conversation::Conversation;
-use super::conversation::calls;
+use super::gauge::Gauge;
+use super::gauge::Size;
 use crate::event::Event;
 use crate::event::Sink;
 use crate::message::Reply;
 use crate::message::StopReason;
 use crate::message::ToolCall;
 use crate::message::ToolResult;
-use crate::message::Usage;
 use crate::message::text_block;
 use crate::process::Interrupt;
 use crate::provider::Client;
@@ -27,6 +29,13 @@ use crate::tools::Toolbox;
 
 /// The share of the window above which the agent is asked to hand over.
 const WINDOW_ALMOST_FULL: f64 = 0.8;
+/// The share above which no reply fits any more.
+const WINDOW_FULL: f64 = 0.95;
+/// Below this share an estimate will do; above it the service is asked to count, if much rests on the estimate.
+const WINDOW_HALF_FULL: f64 = 0.5;
+const MUCH: f64 = 0.02;
+/// A reply after one that was cut off may be this many times as long.
+const LARGER: u32 = 2;
 const ASK_TO_HAND_OVER: &str = "The conversation is almost as long as the model can take. Commit what works, \
 keep in memory what a later session must know, and call `hand_over` now.";
 
@@ -46,20 +55,27 @@ pub struct Driver<'a> {
 /// # Errors
 /// Only what is wrong on our side, such as a memory that cannot be written.
 pub fn drive(driver: &Driver, toolbox: &mut Toolbox, opening: &Opening, meter: &mut dyn Meter) -> Result<Ending> {
-    let mut session =
-        Session { driver, conversation: Conversation::new(&opening.system), turn: 0, cuts: 0, asked: false };
+    let mut session = Session {
+        driver,
+        conversation: Conversation::new(&opening.system),
+        gauge: Gauge::new(driver.settings.window),
+        tools: Size::of(&toolbox.definitions()),
+        turn: 0,
+        cuts: 0,
+        asked: false,
+    };
     session.tell(&Event::Sent { turn: 0, content: vec![text_block(&opening.system)] });
     session.turn = 1;
-    session.say(vec![text_block(&opening.first)]);
+    session.say(toolbox, vec![text_block(&opening.first)]);
     loop {
         if let Some(ending) = session.before_request(toolbox, meter) {
             return Ok(ending);
         }
-        let reply = match session.ask(toolbox, meter) {
-            Ok(reply) => reply,
+        let (reply, calls) = match session.ask(toolbox, meter) {
+            Ok(heard) => heard,
             Err(ending) => return Ok(ending),
         };
-        let answer = match session.next(&reply) {
+        let answer = match session.next(&reply, calls) {
             Next::End(ending) => return Ok(ending),
             Next::AskAgain => {
                 session.turn += 1;
@@ -69,7 +85,10 @@ pub fn drive(driver: &Driver, toolbox: &mut Toolbox, opening: &Opening, meter: &
             Next::TellCut(calls) => Ok(session.cut_off(&calls)),
         };
         match answer {
-            Ok(blocks) => session.say_next(blocks, &reply.usage),
+            Ok(blocks) => {
+                session.turn += 1;
+                session.say(toolbox, blocks);
+            }
             Err(_) if !toolbox.project_is_there() => return Ok(Ending::Vanished),
             Err(error) => return Err(error),
         }
@@ -92,6 +111,9 @@ enum Next {
 struct Session<'a> {
     driver: &'a Driver<'a>,
     conversation: Conversation,
+    gauge: Gauge,
+    /// How large the definitions of the tools are.
+    tools: Size,
     turn: u32,
     /// Replies in a row that were cut off.
     cuts: u32,
@@ -100,41 +122,61 @@ struct Session<'a> {
 }
 
 impl Session<'_> {
-    fn before_request(&self, toolbox: &Toolbox, meter: &mut dyn Meter) -> Option<Ending> {
+    fn before_request(&mut self, toolbox: &Toolbox, meter: &mut dyn Meter) -> Option<Ending> {
         if self.driver.interrupt.requested() {
             return Some(Ending::Interrupted);
         }
         if !toolbox.project_is_there() {
             return Some(Ending::Vanished);
         }
-        meter.exhausted().map(Ending::Limit)
+        meter.exhausted().map(Ending::Limit).or_else(|| self.full(toolbox))
     }
 
-    fn ask(&mut self, toolbox: &Toolbox, meter: &mut dyn Meter) -> Result<Reply, Ending> {
-        let Settings { model, max_tokens, deadline, .. } = self.driver.settings;
-        let request = Request {
-            model: model.clone(),
-            max_tokens: *max_tokens,
-            system: self.conversation.system(),
-            messages: self.conversation.messages(),
-            tools: toolbox.definitions(),
-            deadline: *deadline,
-        };
+    /// Asks for the next reply and takes it in; returns it with its calls.
+    fn ask(&mut self, toolbox: &Toolbox, meter: &mut dyn Meter) -> Result<(Reply, Vec<ToolCall>), Ending> {
+        let usual = self.driver.settings.max_tokens;
+        let larger = usual.saturating_mul(LARGER);
         meter.turn();
-        let mut on_retry = |reason: &str, wait: std::time::Duration| {
-            self.tell(&Event::Retrying { reason: reason.to_owned(), wait: wait.as_secs_f64() });
+        let reply = match self.send(toolbox, if self.cuts > 0 { larger } else { usual }) {
+            // The model cannot write that much in one reply.
+            Err(Failure::Refused { kind, .. }) if self.cuts > 0 && kind == "invalid_request_error" => {
+                self.send(toolbox, usual)
+            }
+            Err(Failure::TooLong { .. }) if self.make_room(toolbox, Reason::Refused) => self.send(toolbox, usual),
+            reply => reply,
         };
-        let reply = self.driver.client.send(&request, self.driver.interrupt, &mut on_retry).map_err(of_failure)?;
+        let reply = reply.map_err(of_failure)?;
         let cost = meter.spend(&reply.usage);
         self.tell(&Event::Replied { turn: self.turn, message: reply.raw.clone(), cost });
         self.tell(&meter.spent());
-        self.conversation.hear(&reply);
-        Ok(reply)
+        let heard = self.conversation.hear(&reply);
+        self.gauge.learn(&reply, self.size());
+        heard.mended.into_iter().for_each(|text| self.tell(&Event::Warning { text }));
+        Ok((reply, heard.calls))
+    }
+
+    fn send(&self, toolbox: &Toolbox, max_tokens: u32) -> Result<Reply, Failure> {
+        let mut on_retry = |reason: &str, wait: std::time::Duration| {
+            self.tell(&Event::Retrying { reason: reason.to_owned(), wait: wait.as_secs_f64() });
+        };
+        self.driver.client.send(&self.request(toolbox, max_tokens), self.driver.interrupt, &mut on_retry)
+    }
+
+    fn request(&self, toolbox: &Toolbox, max_tokens: u32) -> Request {
+        let Settings { model, deadline, window, .. } = self.driver.settings;
+        Request {
+            model: model.clone(),
+            max_tokens,
+            system: self.conversation.system(),
+            messages: self.conversation.messages(),
+            tools: toolbox.definitions(),
+            window: *window,
+            deadline: *deadline,
+        }
     }
 
     /// Reads what a reply asks for; every stop reason has its row.
-    fn next(&mut self, reply: &Reply) -> Next {
-        let calls = calls(reply);
+    fn next(&mut self, reply: &Reply, calls: Vec<ToolCall>) -> Next {
         self.cuts = if reply.stop_reason == StopReason::MaxTokens { self.cuts + 1 } else { 0 };
         match &reply.stop_reason {
             StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse | StopReason::PauseTurn
@@ -144,15 +186,16 @@ impl Session<'_> {
             }
             StopReason::EndTurn | StopReason::StopSequence => Next::End(Ending::Stopped),
             StopReason::ToolUse => Next::End(Ending::Cut("the model stopped to use a tool and called none".to_owned())),
-            StopReason::PauseTurn => Next::AskAgain,
+            StopReason::PauseTurn | StopReason::Compaction => Next::AskAgain,
             StopReason::MaxTokens if self.cuts > 1 => Next::End(Ending::Cut(format!(
-                "two replies in a row were cut off at {} tokens; a larger `[agent] max_tokens` may help",
+                "two replies in a row were cut off, the second at {LARGER} times {} tokens; a larger \
+                 `[agent] max_tokens` may help",
                 self.driver.settings.max_tokens
             ))),
             StopReason::MaxTokens => Next::TellCut(calls),
             StopReason::Refusal => Next::End(Ending::Refused(refusal(&reply.raw))),
             StopReason::ContextWindow => {
-                Next::End(Ending::Cut("the reply was cut off at the end of the model's window".to_owned()))
+                Next::End(Ending::Full("the reply was cut off at the end of the model's window".to_owned()))
             }
             StopReason::Other(reason) => {
                 Next::End(Ending::Cut(format!("the model stopped for an unknown reason `{reason}`")))
@@ -191,7 +234,8 @@ impl Session<'_> {
     /// Answers a reply that was cut off; even a call that looks whole is not run.
     fn cut_off(&self, calls: &[ToolCall]) -> Vec<Value> {
         let told = format!(
-            "your reply was cut off at {} tokens; go on in smaller steps, and write long files in parts",
+            "your reply was cut off at {} tokens; the next one may be {LARGER} times as long. Go on in smaller steps, and \
+             write long files in parts",
             self.driver.settings.max_tokens
         );
         if calls.is_empty() {
@@ -200,20 +244,62 @@ impl Session<'_> {
         calls.iter().map(|call| not_run(&told).to_block(&call.id)).collect()
     }
 
-    /// Sends the answer with the next turn, results first, and asks for a hand-over once the window is almost full.
-    fn say_next(&mut self, mut blocks: Vec<Value>, usage: &Usage) {
-        let window = self.driver.settings.window;
-        if !self.asked && window > 0 && usage.total() as f64 > window as f64 * WINDOW_ALMOST_FULL {
+    /// Adds a message of ours. Makes room for it, and asks for a hand-over once the window is almost full all the same.
+    fn say(&mut self, toolbox: &Toolbox, content: Vec<Value>) {
+        self.conversation.say(content);
+        self.make_room(toolbox, Reason::Measure { clear_at: self.driver.settings.clear_at });
+        if !self.asked && self.filled(toolbox) > WINDOW_ALMOST_FULL {
             self.asked = true;
-            blocks.push(text_block(ASK_TO_HAND_OVER));
+            self.conversation.add(text_block(ASK_TO_HAND_OVER));
         }
-        self.turn += 1;
-        self.say(blocks);
+        self.tell(&Event::Sent { turn: self.turn, content: self.conversation.newest().to_vec() });
     }
 
-    fn say(&mut self, content: Vec<Value>) {
-        self.tell(&Event::Sent { turn: self.turn, content: content.clone() });
-        self.conversation.say(content);
+    /// Takes old tool results out where it is time to; tells whether anything was.
+    fn make_room(&mut self, toolbox: &Toolbox, reason: Reason) -> bool {
+        self.filled(toolbox);
+        let before = self.gauge.tokens(self.size());
+        let size = self.size();
+        let cleared = clearing::clear(&mut self.conversation, &self.gauge, size, reason, toolbox.artifacts());
+        if let Some(failure) = cleared.failure {
+            self.tell(&Event::Warning { text: format!("an old result stays in the context: {failure}") });
+        }
+        let any = !cleared.results.is_empty();
+        if any {
+            let tokens = (before - self.gauge.tokens(self.size())).max(0.0) as u64;
+            self.tell(&Event::Cleared { turn: self.turn, results: cleared.results, tokens });
+        }
+        any
+    }
+
+    /// Says that the window has no room for another reply.
+    fn full(&mut self, toolbox: &Toolbox) -> Option<Ending> {
+        let filled = self.filled(toolbox);
+        (filled > WINDOW_FULL).then(|| {
+            let (tokens, window) = (self.gauge.tokens(self.size()), self.driver.settings.window);
+            let (percent, tokens) = (filled * 100.0, tokens / 1000.0);
+            Ending::Full(format!(
+                "the conversation fills {percent:.0} % of the model's window ({tokens:.0}k of {}k tokens)",
+                window / 1000
+            ))
+        })
+    }
+
+    /// Returns the share of the window that the next request fills.
+    fn filled(&mut self, toolbox: &Toolbox) -> f64 {
+        let size = self.size();
+        let estimate = self.gauge.share(self.gauge.tokens(size));
+        if estimate > WINDOW_HALF_FULL && self.gauge.estimated(size) > MUCH {
+            let request = self.request(toolbox, self.driver.settings.max_tokens);
+            if let Some(tokens) = self.driver.client.count(&request, self.driver.interrupt) {
+                self.gauge.set(tokens, size);
+            }
+        }
+        self.gauge.share(self.gauge.tokens(size))
+    }
+
+    fn size(&self) -> Size {
+        self.conversation.size().plus(self.tools)
     }
 
     fn tell(&self, event: &Event) {
@@ -224,7 +310,7 @@ impl Session<'_> {
 fn of_failure(failure: Failure) -> Ending {
     match failure {
         Failure::Interrupted => Ending::Interrupted,
-        Failure::TooLong { message } => Ending::Cut(format!("the conversation is too long for the model: {message}")),
+        Failure::TooLong { message } => Ending::Full(format!("the conversation is too long for the model: {message}")),
         Failure::OutOfTime => Ending::Limit(failure.to_string()),
         failure => Ending::Provider(failure),
     }

@@ -1,9 +1,15 @@
-//! The messages so far, kept in a form the service takes: every call answered once, in the next message.
+//! The messages so far, kept in a form the service takes: every call with an id of its own, answered once in the next
+//! message.
+
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 use serde_json::Value;
 
+use super::gauge::Size;
 use crate::message::Message;
 use crate::message::Reply;
+use crate::message::Role;
 use crate::message::ToolCall;
 use crate::message::text_block;
 
@@ -11,25 +17,79 @@ use crate::message::text_block;
 pub(super) struct Conversation {
     system: Value,
     messages: Vec<Message>,
+    size: Size,
+    /// The tool of each call so far, by the call's id.
+    tools: BTreeMap<String, String>,
+}
+
+/// A tool result that may be taken out.
+pub(super) struct Old {
+    pub(super) id: String,
+    pub(super) size: Size,
+    message: usize,
+    block: usize,
+}
+
+/// A reply as it was taken in.
+pub(super) struct Heard {
+    pub(super) calls: Vec<ToolCall>,
+    /// What was wrong with its ids, in words.
+    pub(super) mended: Vec<String>,
 }
 
 impl Conversation {
     /// Begins with the system prompt; the first message comes by [`Conversation::say`].
     pub(super) fn new(system: &str) -> Self {
-        Self { system: text_block(system), messages: Vec::new() }
+        let system = text_block(system);
+        Self { size: Size::of(std::slice::from_ref(&system)), system, messages: Vec::new(), tools: BTreeMap::new() }
     }
 
     /// Adds a message of ours.
     pub(super) fn say(&mut self, content: Vec<Value>) {
-        self.messages.push(Message::user(content));
+        self.push(Message::user(content));
     }
 
-    /// Adds the reply as it came. One without blocks adds nothing, since the service takes no empty message.
-    pub(super) fn hear(&mut self, reply: &Reply) {
-        let content = reply.content();
-        if !content.is_empty() {
-            self.messages.push(Message::assistant(content));
+    /// Adds a block to the newest message of ours.
+    pub(super) fn add(&mut self, block: Value) {
+        self.size = self.size.plus(Size::of(std::slice::from_ref(&block)));
+        if let Some(newest) = self.messages.last_mut() {
+            newest.content.push(block);
         }
+    }
+
+    /// Returns the blocks of the newest message.
+    pub(super) fn newest(&self) -> &[Value] {
+        self.messages.last().map_or(&[], |newest| &newest.content)
+    }
+
+    /// Adds the reply as it came and returns its calls. One without blocks adds nothing, since the service takes no empty
+    /// message.
+    ///
+    /// The service takes each id once. A call that comes twice in a reply is one call. Some endpoints count their calls
+    /// anew in each reply: such a call gets another id, which changes nothing the model knows.
+    pub(super) fn hear(&mut self, reply: &Reply) -> Heard {
+        let (mut content, mut mended, mut here) = (reply.content(), Vec::new(), BTreeSet::new());
+        content.retain(|block| {
+            let repeated = is_call(block) && !here.insert(id_of(block).to_owned());
+            if repeated {
+                mended.push(format!("the call `{}` came twice in one reply and is run once", id_of(block)));
+            }
+            !repeated
+        });
+        for block in content.iter_mut().filter(|block| is_call(block)) {
+            let id = id_of(block).to_owned();
+            let own = self.unused(&id);
+            if own != id {
+                mended.push(format!("the id `{id}` was used before in this session; the call goes by `{own}`"));
+                block["id"] = Value::String(own.clone());
+            }
+            self.tools.insert(own, block["name"].as_str().unwrap_or_default().to_owned());
+        }
+        let calls = content.iter().filter(|block| is_call(block)).map(ToolCall::read).collect();
+        if !content.is_empty() {
+            self.push(Message::assistant(content));
+        }
+        Heard { calls, mended }
     }
 
     /// Returns the system prompt.
@@ -41,15 +101,60 @@ impl Conversation {
     pub(super) fn messages(&self) -> Vec<Message> {
         self.messages.clone()
     }
+
+    /// Returns how large it is, the system prompt included.
+    pub(super) fn size(&self) -> Size {
+        self.size
+    }
+
+    /// Returns the tool results above `smallest` bytes, oldest first, that may be taken out: none of the memory tool, none
+    /// of the newest `keep`, and none that the model has not seen.
+    pub(super) fn old_results(&self, keep: usize, smallest: usize) -> Vec<Old> {
+        let seen = self.messages.iter().enumerate().take(self.messages.len().saturating_sub(1));
+        let of_user = seen.filter(|(_, message)| message.role == Role::User);
+        let mut results: Vec<Old> = of_user
+            .flat_map(|(at, message)| message.content.iter().enumerate().map(move |(block, value)| (at, block, value)))
+            .filter(|(_, _, value)| value["type"] == "tool_result")
+            .map(|(message, block, value)| {
+                let id = value["tool_use_id"].as_str().unwrap_or_default().to_owned();
+                Old { id, size: Size::of(std::slice::from_ref(value)), message, block }
+            })
+            .collect();
+        let newest = self.newest().iter().filter(|block| block["type"] == "tool_result").count();
+        results.truncate(results.len().saturating_sub(keep.saturating_sub(newest)));
+        let of_memory = |old: &Old| self.tools.get(&old.id).is_some_and(|tool| tool == "memory");
+        results.retain(|old| (old.size.bytes > smallest || old.size.images > 0) && !of_memory(old));
+        results
+    }
+
+    /// Returns the content of a tool result.
+    pub(super) fn result(&self, old: &Old) -> &Value {
+        &self.messages[old.message].content[old.block]["content"]
+    }
+
+    /// Puts a text in the place of a tool result's content.
+    pub(super) fn replace(&mut self, old: &Old, text: &str) {
+        let block = &mut self.messages[old.message].content[old.block];
+        block["content"] = Value::String(text.to_owned());
+        self.size = self.size.minus(old.size).plus(Size::of(std::slice::from_ref(block)));
+    }
+
+    fn push(&mut self, message: Message) {
+        self.size = self.size.plus(Size::of(&message.content));
+        self.messages.push(message);
+    }
+
+    fn unused(&self, id: &str) -> String {
+        let further = (2..).map(|count: u32| format!("{id}-{count}"));
+        let mut names = std::iter::once(id.to_owned()).chain(further);
+        names.find(|name| !self.tools.contains_key(name)).unwrap_or_else(|| id.to_owned())
+    }
 }
 
-/// Returns the calls of a reply, each id once: an id that comes twice is one call, and the service takes one answer.
-pub(super) fn calls(reply: &Reply) -> Vec<ToolCall> {
-    let mut calls: Vec<ToolCall> = Vec::new();
-    for call in reply.tool_calls() {
-        if !calls.iter().any(|known| known.id == call.id) {
-            calls.push(call);
-        }
-    }
-    calls
+fn is_call(block: &Value) -> bool {
+    block["type"] == "tool_use"
+}
+
+fn id_of(block: &Value) -> &str {
+    block["id"].as_str().unwrap_or_default()
 }

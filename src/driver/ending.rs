@@ -20,7 +20,9 @@ pub enum Ending {
     Provider(Failure),
     /// The model refused to go on; says why.
     Refused(String),
-    /// A reply or the conversation was cut off; says how.
+    /// The model's window is full; says how.
+    Full(String),
+    /// A reply was cut off; says how.
     Cut(String),
     /// The project's folder is gone.
     Vanished,
@@ -31,7 +33,7 @@ impl fmt::Display for Ending {
         match self {
             Self::HandedOver(_) => f.write_str("the agent handed over"),
             Self::Stopped => f.write_str("the agent stopped without handing over"),
-            Self::Limit(reason) | Self::Cut(reason) => f.write_str(reason),
+            Self::Limit(reason) | Self::Full(reason) | Self::Cut(reason) => f.write_str(reason),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Provider(failure) => failure.fmt(f),
             Self::Refused(reason) => write!(f, "the model refused to go on: {reason}"),

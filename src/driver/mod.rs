@@ -4,8 +4,10 @@
 //! reaches the service and what follows from the session's end is decided elsewhere.
 
 mod api;
+mod clearing;
 mod conversation;
 mod ending;
+mod gauge;
 #[cfg(test)]
 mod tests;
 
@@ -37,6 +39,8 @@ pub struct Settings {
     pub max_tokens: u32,
     /// Tokens the model's window holds; close to it the agent is asked to hand over. 0: never.
     pub window: u64,
+    /// The share of the window at which the service is asked to clear; what is still too much is cleared here.
+    pub clear_at: f64,
     /// No request is tried again after this moment.
     pub deadline: Option<Instant>,
 }

@@ -7,14 +7,15 @@ use serde_json::json;
 
 use super::*;
 use crate::event::Sink;
-use crate::message::ToolCall;
 use crate::provider;
 use crate::provider::Client;
-use crate::provider::Failure;
 use crate::provider::Script;
 use crate::provider::Server;
 use crate::tools::HandOver;
 use crate::tools::bench::Bench;
+
+mod context;
+mod faults;
 
 type OnEvent<'a> = Box<dyn Fn(&Event) + 'a>;
 
@@ -52,7 +53,7 @@ impl Meter for Turns {
     }
 
     fn spent(&self) -> Event {
-        Event::Spent { tokens: self.1, cost: None, nearest: "turns".to_owned() }
+        Event::Spent { tokens: self.1, cached: None, cost: None, nearest: "turns".to_owned() }
     }
 }
 
@@ -85,12 +86,15 @@ impl Played {
 struct Play<'a> {
     turns: u32,
     window: u64,
+    first_wait: Duration,
+    outage_budget: Duration,
     on_event: Option<OnEvent<'a>>,
 }
 
 impl Default for Play<'_> {
     fn default() -> Self {
-        Self { turns: 20, window: 0, on_event: None }
+        let (first_wait, outage_budget) = (Duration::from_millis(1), Duration::from_millis(300));
+        Self { turns: 20, window: 0, first_wait, outage_budget, on_event: None }
     }
 }
 
@@ -100,12 +104,13 @@ fn play(bench: &mut Bench, replies: &str, how: Play) -> Played {
     let server = Server::start(script).unwrap();
     let service = provider::Settings {
         base_url: server.base_url(),
-        outage_budget: Duration::from_millis(300),
-        first_wait: Duration::from_millis(1),
+        outage_budget: how.outage_budget,
+        first_wait: how.first_wait,
         ..provider::Settings::default()
     };
     let client = Client::new(service).unwrap();
-    let settings = Settings { model: "scripted".to_owned(), max_tokens: 1000, window: how.window, deadline: None };
+    let settings =
+        Settings { model: "scripted".to_owned(), max_tokens: 1000, window: how.window, clear_at: 0.5, deadline: None };
     let record = Record { on_event: how.on_event, ..Record::default() };
     let interrupt = bench.interrupt.clone();
     let driver = Driver { client: &client, settings: &settings, sink: &record, interrupt: &interrupt };
@@ -207,58 +212,6 @@ fn a_limit_is_asked_before_each_request() {
 }
 
 #[test]
-fn a_reply_that_is_cut_off_runs_no_call_and_is_told_once() {
-    let cut = r#"{ text = "long", stop_reason = "max_tokens", tools = [{ name = "bash", input = { command = "touch cut" } }] },"#;
-    let mut bench = Bench::new();
-    let played = play(&mut bench, &format!("{cut}{BASH}{cut}{cut}"), Play::default());
-
-    assert!(!bench.root().join("cut").exists());
-    let told = &played.requests[1]["messages"][2]["content"][0];
-    assert!(told["content"].as_str().unwrap().starts_with("not run: your reply was cut off at 1000 tokens"), "{told}");
-    assert!(matches!(played.ending(), Ending::Cut(reason) if reason.starts_with("two replies in a row were cut off")));
-    assert_eq!((played.requests.len(), played.rejected.len()), (4, 0));
-}
-
-#[test]
-fn a_cut_text_is_told_in_a_message_of_its_own() {
-    let mut bench = Bench::new();
-    let played =
-        play(&mut bench, "{ text = \"long\", stop_reason = \"max_tokens\" }, { text = \"bye\" }", Play::default());
-    assert_eq!(*played.ending(), Ending::Stopped);
-    assert!(played.last_answer()[0]["text"].as_str().unwrap().starts_with("your reply was cut off"));
-}
-
-#[test]
-fn every_other_stop_reason_has_its_ending() {
-    for (reason, ending) in [
-        ("refusal", Ending::Refused("no reason given".to_owned())),
-        (
-            "model_context_window_exceeded",
-            Ending::Cut("the reply was cut off at the end of the model's window".to_owned()),
-        ),
-        ("novelty", Ending::Cut("the model stopped for an unknown reason `novelty`".to_owned())),
-        ("stop_sequence", Ending::Stopped),
-        ("end_turn", Ending::Stopped),
-        ("tool_use", Ending::Cut("the model stopped to use a tool and called none".to_owned())),
-    ] {
-        let played =
-            play(&mut Bench::new(), &format!("{{ text = \"x\", stop_reason = \"{reason}\" }}"), Play::default());
-        assert_eq!(*played.ending(), ending);
-        assert_eq!(played.requests.len(), 1);
-    }
-}
-
-#[test]
-fn a_pause_is_sent_back_as_it_came() {
-    let mut bench = Bench::new();
-    let played =
-        play(&mut bench, "{ text = \"so far\", stop_reason = \"pause_turn\" }, { text = \"bye\" }", Play::default());
-    assert_eq!(*played.ending(), Ending::Stopped);
-    let messages = played.requests[1]["messages"].as_array().unwrap();
-    assert_eq!((messages.len(), &messages[1]["content"][0]["text"]), (2, &json!("so far")));
-}
-
-#[test]
 fn an_interrupt_ends_the_running_tool_and_leaves_the_rest_unrun() {
     let mut bench = Bench::new();
     let interrupt = bench.interrupt.clone();
@@ -299,49 +252,6 @@ fn a_vanished_project_ends_the_session_with_its_own_reason() {
         assert!(!bench.root().join(".git").exists());
         assert_eq!(played.ending().to_string(), "the project's folder is gone");
     }
-}
-
-#[test]
-fn a_provider_that_refuses_or_stays_away_is_an_ending() {
-    let refused = play(&mut Bench::new(), "{ status = 401 }", Play::default());
-    assert!(matches!(refused.ending(), Ending::Provider(Failure::Refused { .. })), "{:?}", refused.ending());
-    let away = "{ status = 529 },".repeat(200);
-    let away = play(&mut Bench::new(), &away, Play::default());
-    assert!(matches!(away.ending(), Ending::Provider(Failure::Unavailable { .. })), "{:?}", away.ending());
-    assert!(!away.of("retrying").is_empty());
-}
-
-#[test]
-fn a_conversation_that_is_too_long_is_cut() {
-    let long = "{ status = 413, error = { type = \"request_too_large\", message = \"too large\" } }";
-    let played = play(&mut Bench::new(), long, Play::default());
-    assert!(matches!(played.ending(), Ending::Cut(reason) if reason.contains("too long")), "{:?}", played.ending());
-}
-
-#[test]
-fn close_to_the_window_the_agent_is_asked_once_to_hand_over() {
-    let large = r#"{ tools = [{ name = "bash", input = { command = "true" } }], usage = { input_tokens = 900, output_tokens = 1 } },"#;
-    let played =
-        play(&mut Bench::new(), &format!("{large}{large}{HAND_OVER}"), Play { window: 1000, ..Play::default() });
-    let asked =
-        |request: usize, message: usize| played.requests[request]["messages"][message]["content"][1]["text"].clone();
-    assert!(asked(1, 2).as_str().unwrap().contains("call `hand_over` now"));
-    assert_eq!(asked(2, 4), Value::Null);
-    assert_eq!(played.rejected, Vec::<String>::new());
-}
-
-#[test]
-fn the_same_id_twice_is_one_call() {
-    let twice = json!({"content": [
-        {"type": "tool_use", "id": "a", "name": "bash", "input": {"command": "one"}},
-        {"type": "tool_use", "id": "b", "name": "bash", "input": {}},
-        {"type": "tool_use", "id": "a", "name": "bash", "input": {"command": "two"}},
-    ]});
-    let reply =
-        crate::message::Reply { raw: twice, stop_reason: crate::message::StopReason::ToolUse, usage: Usage::default() };
-    let ids: Vec<ToolCall> = super::conversation::calls(&reply);
-    assert_eq!(ids.iter().map(|call| call.id.as_str()).collect::<Vec<_>>(), ["a", "b"]);
-    assert_eq!(ids[0].input, json!({"command": "one"}));
 }
 
 #[test]

@@ -273,7 +273,7 @@ impl Meter for Budget {
     fn spent(&self) -> Event {
         let run = self.account.run();
         let cost = run.cost.filter(|_| self.prices.model.is_some());
-        Event::Spent { tokens: run.usage.total(), cost, nearest: self.nearest() }
+        Event::Spent { tokens: run.usage.total(), cached: run.usage.cached(), cost, nearest: self.nearest() }
     }
 }
 

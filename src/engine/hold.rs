@@ -34,6 +34,7 @@ use crate::provider::Client;
 use crate::sandbox::Git;
 use crate::sandbox::Sandbox;
 use crate::tools;
+use crate::tools::Artifacts;
 use crate::tools::Kind;
 use crate::tools::Phase;
 use crate::tools::Toolbox;
@@ -139,13 +140,16 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let commands = ws.settings.sandbox.commands();
     let sandbox = ws.sandbox(Git::Writable, commands, &[&session.artifacts], &[desk.path()])?;
     let script = ws.init_script()?;
-    let init_result = script.as_deref().map(|script| start(ws, &sandbox, script, session.number)).transpose()?;
+    let artifacts = Artifacts::new(&session.artifacts, &ws.settings.secrets);
+    let init_result =
+        script.as_deref().map(|script| start(ws, &sandbox, script, (session.number, &artifacts))).transpose()?;
     let recalled = recall(ws, client, budget, session)?;
     let opening = opening::open(ws, session, init_result, recalled)?;
     let settings = driver::Settings {
         model: ws.settings.model.clone(),
         max_tokens: ws.settings.max_tokens,
         window: ws.settings.window,
+        clear_at: ws.settings.clear_at,
         deadline: budget.time_left().map(|left| Instant::now() + left),
     };
     let checklist = ws.checklist()?;
@@ -159,7 +163,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         sandbox: &sandbox,
         desk: desk.path().to_owned(),
         environment,
-        artifacts: session.artifacts.clone(),
+        artifacts,
         limits: ws.settings.tool_limits.clone(),
         head_tree,
         init_script: script,
@@ -194,12 +198,17 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
 }
 
 /// Runs the init script before the first turn and says how it went; its servers live as long as the session.
-fn start(ws: &mut Workspace, sandbox: &Sandbox, script: &str, number: u32) -> Result<String> {
-    let installing = install::install(ws, script)?;
+fn start(
+    ws: &mut Workspace,
+    sandbox: &Sandbox,
+    script: &str,
+    (number, artifacts): (u32, &Artifacts),
+) -> Result<String> {
+    let installing = install::install(ws, script, artifacts)?;
     let limit = ws.settings.tool_limits.usual;
     let environment = ws.inner_environment();
     let finished = tools::run_init(sandbox, ws.project.root(), script, Phase::Start, &environment, limit);
-    let told = tools::init_told(script, &finished);
+    let told = tools::init_told(script, &finished, artifacts)?;
     note_run(ws, number, &finished)?;
     let failed = (finished.exit != Exit::Code(0)).then_some(&told);
     for failed in installing.iter().chain(failed) {

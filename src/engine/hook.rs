@@ -184,7 +184,7 @@ fn run_check(
 ) -> Result<Option<Outcome>> {
     let Some(id) = &session.feature else { return Ok(None) };
     let attempt = match ending {
-        Ending::Provider(_) | Ending::Limit(_) => Attempt::Free,
+        Ending::Provider(_) | Ending::Limit(_) | Ending::Full(_) => Attempt::Free,
         _ => Attempt::Counts,
     };
     if let Ending::HandedOver(hand_over) = ending

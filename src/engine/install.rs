@@ -6,6 +6,7 @@ use crate::process::Exit;
 use crate::project;
 use crate::sandbox::Git;
 use crate::tools;
+use crate::tools::Artifacts;
 use crate::tools::Phase;
 use anyhow::Context;
 use anyhow::Result;
@@ -16,7 +17,7 @@ use std::path::PathBuf;
 
 /// Runs the script's install phase unless that was done for this script and these lock files. Returns what there is to
 /// tell of a run that failed; it is tried again the next time.
-pub fn install(ws: &Workspace, script: &str) -> Result<Option<String>> {
+pub fn install(ws: &Workspace, script: &str, artifacts: &Artifacts) -> Result<Option<String>> {
     let (known, now) = (record(ws), digest(ws, script));
     if fs::read_to_string(&known).is_ok_and(|done| done == now) {
         return Ok(None);
@@ -30,7 +31,7 @@ pub fn install(ws: &Workspace, script: &str) -> Result<Option<String>> {
         fs::write(&known, now).with_context(|| format!("could not write `{}`", known.display()))?;
         return Ok(None);
     }
-    Ok(Some(format!("installing: {}", tools::init_told(script, &finished))))
+    Ok(Some(format!("installing: {}", tools::init_told(script, &finished, artifacts)?)))
 }
 
 fn record(ws: &Workspace) -> PathBuf {

@@ -31,6 +31,7 @@ use crate::provider::Client;
 use crate::sandbox::Level;
 use crate::sandbox::Reach;
 use anyhow::Result;
+use std::rc::Rc;
 use std::time::Duration;
 
 /// How a run came to its end.
@@ -306,7 +307,7 @@ fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Re
     if let Some(stop) = limit(ws, budget)? {
         return Ok(Some(stop));
     }
-    let client = client(ws)?;
+    let client = client(ws, so_far)?;
     let before = ws.checklist()?;
     let held = hold::hold(ws, &client, budget, None)?;
     so_far.initialized = true;
@@ -341,7 +342,7 @@ fn work(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str) -
     if let Some(stop) = limit(ws, budget)? {
         return Ok(Some(stop));
     }
-    let client = client(ws)?;
+    let client = client(ws, so_far)?;
     let held = hold::hold(ws, &client, budget, Some(id))?;
     let verdict = held.report.outcome.as_ref().map(|outcome| &outcome.verdict);
     so_far.breaker.note(breaker::Session {
@@ -379,12 +380,16 @@ fn feature_limit(limit: &str, spent: &[&Feature]) -> Failure {
         .hint("run again with a larger `budget.feature_usd`, `_tokens`, `_time` or `_sessions`")
 }
 
-/// Makes the client of the model service, or says which variable holds the key.
-fn client(ws: &Workspace) -> Result<Client> {
-    match &ws.settings.provider {
-        Some(settings) => Client::new(settings.clone()),
-        None => Err(missing_key(&ws.settings.missing_key).into()),
+/// Returns the run's client of the model service, or says which variable holds the key. One for all sessions, since it
+/// remembers what the service does not take.
+fn client(ws: &Workspace, so_far: &mut SoFar) -> Result<Rc<Client>> {
+    if let Some(client) = &so_far.client {
+        return Ok(client.clone());
     }
+    let Some(settings) = &ws.settings.provider else {
+        return Err(missing_key(&ws.settings.missing_key).into());
+    };
+    Ok(so_far.client.insert(Rc::new(Client::new(settings.clone())?)).clone())
 }
 
 /// Says that a session needs a key, and what does not.
@@ -423,6 +428,7 @@ struct SoFar {
     branch: Option<String>,
     branches: Vec<String>,
     breaker: Breaker,
+    client: Option<Rc<Client>>,
     /// An initializer session was held; what it left open does not hold up the features that can be worked on.
     initialized: bool,
 }

@@ -37,6 +37,8 @@ pub struct Settings {
     pub tool_limits: tools::Limits,
     /// Tokens that the model's window holds; zero: unknown.
     pub window: u64,
+    /// The share of the window at which old tool results are cleared.
+    pub clear_at: f64,
     pub caps: Caps,
     /// Days with sessions after which a note that nobody used is removed.
     pub expire_unused: Option<u32>,

@@ -9,6 +9,7 @@ use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::gate;
 use crate::memory::SPEC;
+use crate::message::Usage;
 use crate::transcript;
 use anyhow::Result;
 use serde::Serialize;
@@ -38,6 +39,8 @@ pub struct Report {
     pub waiting: Vec<String>,
     pub sessions: Vec<Session>,
     pub tokens: u64,
+    /// Share of the prompts that was read from the service's cache; absent before the first.
+    pub cached: Option<f64>,
     /// USD over all sessions; absent when one of them had no known price.
     pub cost: Option<f64>,
     pub has_spec: bool,
@@ -77,7 +80,7 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
     let head = ws.project.head()?;
     let tree = head.as_ref().map(|head| head.tree.clone()).unwrap_or_default();
     let required = || checklist.features().iter().filter(|feature| feature.required);
-    let (sessions, tokens, cost) = sessions(ws)?;
+    let (sessions, usage, cost) = sessions(ws)?;
     Ok(Report {
         project: ws.project.root().to_owned(),
         memory: ws.memory.place().repository.clone(),
@@ -99,7 +102,8 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
         },
         waiting: pick::reasons(&checklist, &tree),
         sessions,
-        tokens,
+        tokens: usage.total(),
+        cached: usage.cached(),
         cost,
         has_spec: ws.memory.read(SPEC)?.is_some(),
         sandbox: ws.settings.sandbox_foreseen.to_owned(),
@@ -131,14 +135,14 @@ fn line(feature: &Feature, state: State) -> Line {
 }
 
 /// Reads the sessions' records: their features and ends, and what all of them used.
-fn sessions(ws: &Workspace) -> Result<(Vec<Session>, u64, Option<f64>)> {
+fn sessions(ws: &Workspace) -> Result<(Vec<Session>, Usage, Option<f64>)> {
     let dir = ws.sessions();
-    let (mut sessions, mut tokens, mut cost) = (Vec::new(), 0, Some(0.0));
+    let (mut sessions, mut usage, mut cost) = (Vec::new(), Usage::default(), Some(0.0));
     for number in transcript::sessions(&dir)? {
         let events = transcript::read(&dir, number)?;
         let of_type = |name: &str| events.iter().filter(|event| event["type"] == name).collect::<Vec<_>>();
         for reply in of_type("replied") {
-            tokens += tokens_of(&reply["message"]["usage"]);
+            usage.add(Usage::paid(&reply["message"]["usage"]));
             cost = cost.zip(reply["cost"].as_f64()).map(|(sum, one)| sum + one);
         }
         let text = |event: Option<&&Value>, key: &str| event.and_then(|event| event[key].as_str()).map(str::to_owned);
@@ -149,14 +153,7 @@ fn sessions(ws: &Workspace) -> Result<(Vec<Session>, u64, Option<f64>)> {
         });
     }
     // Where nothing was asked, nothing is known.
-    Ok((sessions, tokens, cost.filter(|_| tokens > 0)))
-}
-
-fn tokens_of(usage: &Value) -> u64 {
-    ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"]
-        .iter()
-        .filter_map(|name| usage[*name].as_u64())
-        .sum()
+    Ok((sessions, usage, cost.filter(|_| usage.total() > 0)))
 }
 
 /// Stands for the state of a feature that is in the checklist no more.

@@ -22,3 +22,8 @@ pub(super) fn kind_of_status(status: u16) -> &'static str {
     let known = TABLE.iter().find(|(_, of, _)| *of == status);
     known.map_or(if status >= 500 { "api_error" } else { "invalid_request_error" }, |(kind, _, _)| kind)
 }
+
+/// Tells whether an error's code is that of a limit that lasts until somebody raises it or a new period begins.
+pub(super) fn is_spend_limit(code: &str) -> bool {
+    matches!(code, "contract_spend_limit_reached" | "enforced_spend_limit_reached")
+}

@@ -1,6 +1,7 @@
 //! Why a request got no reply, in words that name the way out.
 
 use super::Settings;
+use super::error_type::is_spend_limit;
 use super::error_type::kind_of_status;
 use super::wire::ServiceError;
 use std::error::Error;
@@ -37,7 +38,8 @@ impl Failure {
         if kind == "request_too_large" || says_too_long(kind, &error.message) {
             return Self::TooLong { message };
         }
-        Self::Refused { kind: kind.to_owned(), message, way_out: way_out(kind, settings, model) }
+        let way_out = if is_spend_limit(&error.code) { spend_limit(settings) } else { way_out(kind, settings, model) };
+        Self::Refused { kind: kind.to_owned(), message, way_out }
     }
 }
 
@@ -58,11 +60,17 @@ fn way_out(kind: &str, settings: &Settings, model: &str) -> String {
             format!("the key in `{variable}` may not do this; check that it may use the model `{model}`")
         }
         "not_found_error" => format!("check that `{place}` serves the model `{model}` (`[agent] model`)"),
-        "rate_limit_error" => {
-            format!("raise the spend limit of the account behind `{variable}`, or go on in its next period")
-        }
-        _ => format!("check `[agent]` and `[provider]` in the settings for what `{place}` does not take"),
+        "rate_limit_error" => spend_limit(settings),
+        // A limit that an organisation set for itself comes as this type too, told in words alone.
+        _ => format!(
+            "if it speaks of credit or a limit, see the account behind `{variable}`; else check `[agent]` and \
+             `[provider]` in the settings for what `{place}` does not take"
+        ),
     }
+}
+
+fn spend_limit(settings: &Settings) -> String {
+    format!("raise the spend limit of the account behind `{}`, or go on in its next period", settings.key_env)
 }
 
 impl fmt::Display for Failure {

@@ -2,6 +2,7 @@
 
 use super::Request;
 use super::Settings;
+use super::context::Asked;
 use super::failure::Failure;
 use super::retry::Fault;
 use super::retry::Hints;
@@ -27,10 +28,15 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
+use serde_json::Value;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;
 use std::hash::Hasher;
+use std::io;
 use std::net::IpAddr;
+use std::sync::Mutex;
+use std::sync::PoisonError;
+use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::time::Instant;
 use tokio::time::timeout;
@@ -47,6 +53,8 @@ const ANSWER_IDLES: u32 = 40;
 /// No error body is read further than this.
 const ERROR_LIMIT: usize = 64 << 10;
 
+const BETAS: &str = "anthropic-beta";
+
 /// Sent to a loopback endpoint when there is no key, since some local services want the header.
 const NO_KEY: &str = "no-key";
 
@@ -54,9 +62,13 @@ const NO_KEY: &str = "no-key";
 #[derive(Debug)]
 pub struct Client {
     settings: Settings,
-    http: reqwest::Client,
-    endpoint: Url,
+    pub(super) http: reqwest::Client,
+    pub(super) endpoint: Url,
     headers: HeaderMap,
+    /// What this endpoint has not refused so far.
+    asked: Mutex<Asked>,
+    /// This endpoint counts tokens, as far as is known.
+    pub(super) counts: AtomicBool,
 }
 
 impl Client {
@@ -76,7 +88,8 @@ impl Client {
             .gzip(true);
         let builder = if loopback { builder.no_proxy() } else { builder };
         let http = builder.build().context("could not set up the connection to the model service")?;
-        Ok(Self { settings, http, endpoint, headers })
+        let asked = Mutex::new(Asked::of(&settings));
+        Ok(Self { settings, http, endpoint, headers, asked, counts: AtomicBool::new(true) })
     }
 
     /// Sends a request and returns the whole reply. Blocks, and ends at once when interrupted.
@@ -89,34 +102,43 @@ impl Client {
         interrupt: &Interrupt,
         on_retry: &mut dyn FnMut(&str, Duration),
     ) -> Result<Reply, Failure> {
-        let runtime = tokio::runtime::Builder::new_current_thread()
-            .enable_all()
-            .build()
-            .map_err(|error| Failure::Unavailable { tried: format!("could not start a request: {error}") })?;
-        let result = runtime.block_on(async {
+        let sent = self.block_on(async {
             tokio::select! {
                 biased;
                 () = interrupt.wait() => Err(Failure::Interrupted),
                 result = self.ask(request, on_retry) => result,
             }
         });
+        sent.unwrap_or_else(|error| Err(Failure::Unavailable { tried: format!("could not start a request: {error}") }))
+    }
+
+    /// Runs one exchange to its end.
+    pub(super) fn block_on<T>(&self, exchange: impl Future<Output = T>) -> io::Result<T> {
+        let runtime = tokio::runtime::Builder::new_current_thread().enable_all().build()?;
+        let result = runtime.block_on(exchange);
         // A name lookup under way cannot be stopped, and nobody waits for it.
         runtime.shutdown_background();
-        result
+        Ok(result)
     }
 
     async fn ask(&self, request: &Request, on_retry: &mut dyn FnMut(&str, Duration)) -> Result<Reply, Failure> {
-        let body = Bytes::from(wire::body(request).to_string());
+        let (mut body, mut headers) = self.rendered(request);
         let mut outage = Outage::new(&self.settings, request.deadline);
         if request.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(Failure::OutOfTime);
         }
         loop {
-            let fault = match timeout(self.settings.idle * ANSWER_IDLES, self.attempt(body.clone())).await {
-                Ok(Ok(reply)) => return Ok(reply),
-                Ok(Err(fault)) => fault,
-                Err(_) => Fault::Broken(format!("no end after {:?}", self.settings.idle * ANSWER_IDLES)),
-            };
+            let fault =
+                match timeout(self.settings.idle * ANSWER_IDLES, self.attempt(body.clone(), headers.clone())).await {
+                    Ok(Ok(reply)) => return Ok(reply),
+                    Ok(Err(fault)) => fault,
+                    Err(_) => Fault::Broken(format!("no end after {:?}", self.settings.idle * ANSWER_IDLES)),
+                };
+            if let Some(told) = self.leave_out(&fault, request) {
+                on_retry(&self.without_key(&told), Duration::ZERO);
+                (body, headers) = self.rendered(request);
+                continue;
+            }
             if !fault.passes() {
                 return Err(self.settled(fault, &request.model));
             }
@@ -126,8 +148,38 @@ impl Client {
         }
     }
 
-    async fn attempt(&self, body: Bytes) -> Result<Reply, Fault> {
-        let request = self.http.post(self.endpoint.clone()).headers(self.headers.clone()).body(body);
+    fn rendered(&self, request: &Request) -> (Bytes, HeaderMap) {
+        let (body, headers) = self.prepared(request);
+        (Bytes::from(body.to_string()), headers)
+    }
+
+    /// Makes body and headers, with the edits that this endpoint may still take.
+    pub(super) fn prepared(&self, request: &Request) -> (Value, HeaderMap) {
+        let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut body = wire::body(request);
+        let mut headers = self.headers.clone();
+        if let Some(edits) = asked.render(request.window) {
+            body["context_management"] = edits;
+            let betas = self.settings.betas.iter().chain(asked.betas());
+            let betas = betas.cloned().collect::<Vec<_>>().join(",");
+            // The names were looked at when the client was made.
+            if let Ok(betas) = HeaderValue::from_str(&betas) {
+                headers.insert(BETAS, betas);
+            }
+        }
+        (body, headers)
+    }
+
+    /// Leaves out what the service refuses to do with the conversation, and says so; none when it refuses something else.
+    fn leave_out(&self, fault: &Fault, request: &Request) -> Option<String> {
+        let Fault::Service { status: Some(400..=499), error, .. } = fault else { return None };
+        let mut asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
+        let named = asked.leave_out(&error.message, request.window)?;
+        Some(format!("the service does not take {named}, which is left out from now on: {fault}"))
+    }
+
+    async fn attempt(&self, body: Bytes, headers: HeaderMap) -> Result<Reply, Fault> {
+        let request = self.http.post(self.endpoint.clone()).headers(headers).body(body);
         let limit = self.settings.idle * HEAD_IDLES;
         let answer = timeout(limit, request.send()).await.map_err(|_| Fault::Silent(limit))?;
         let response = answer.map_err(|error| self.connection_fault(&error))?;
@@ -168,7 +220,7 @@ impl Client {
         reader.finish().map_err(broken)
     }
 
-    async fn read_body(&self, mut response: Response, limit: usize) -> Result<Vec<u8>, Fault> {
+    pub(super) async fn read_body(&self, mut response: Response, limit: usize) -> Result<Vec<u8>, Fault> {
         let mut body = Vec::new();
         while let Some(bytes) = self.chunk(&mut response).await? {
             body.extend_from_slice(&bytes);
@@ -278,8 +330,10 @@ fn headers(settings: &Settings, loopback: bool) -> Result<HeaderMap> {
     headers.insert("x-api-key", key);
     headers.insert("anthropic-version", value("version", &settings.version)?);
     if !settings.betas.is_empty() {
-        headers.insert("anthropic-beta", value("betas", &settings.betas.join(","))?);
+        headers.insert(BETAS, value("betas", &settings.betas.join(","))?);
     }
+    HeaderValue::from_str(&settings.edit_betas.join(","))
+        .with_context(|| format!("`[context] betas` cannot be sent as a header: {:?}", settings.edit_betas))?;
     headers.insert("content-type", HeaderValue::from_static("application/json"));
     headers.insert("accept", HeaderValue::from_static("application/json"));
     Ok(headers)

@@ -6,6 +6,8 @@
 //!
 //! [`Server`] is the other end for rehearsals, the demo and the tests: it plays a [`Script`] over the same protocol.
 
+mod context;
+mod count;
 mod error_type;
 mod failure;
 mod http;
@@ -45,6 +47,12 @@ pub struct Settings {
     pub version: String,
     /// Values of the header `anthropic-beta`.
     pub betas: Vec<String>,
+    /// What the service is asked to do with a conversation that grows, by the names of its edits.
+    pub edits: Vec<String>,
+    /// Values of `anthropic-beta` that go with the edits.
+    pub edit_betas: Vec<String>,
+    /// The share of the window at which old tool results are cleared.
+    pub clear_at: f64,
     /// How long the service may stay unavailable before a request fails.
     pub outage_budget: Duration,
     /// How long a reply may stay silent between two bytes.
@@ -61,6 +69,9 @@ impl Default for Settings {
             key_env: "ANTHROPIC_API_KEY".to_owned(),
             version: "2023-06-01".to_owned(),
             betas: Vec::new(),
+            edits: Vec::new(),
+            edit_betas: Vec::new(),
+            clear_at: 0.5,
             outage_budget: Duration::from_secs(15 * 60),
             idle: Duration::from_secs(90),
             first_wait: Duration::from_millis(500),
@@ -100,6 +111,8 @@ pub struct Request {
     pub messages: Vec<Message>,
     /// Tool definitions as the service takes them.
     pub tools: Vec<Value>,
+    /// Tokens the model's window holds; 0: unknown.
+    pub window: u64,
     /// No new attempt begins after this moment; an attempt under way may end.
     pub deadline: Option<Instant>,
 }

@@ -1,6 +1,7 @@
 //! A scripted reply as the service sends it: whole, or as the events of a stream.
 
 use super::script::Step;
+use super::script::StepCall;
 use super::wire;
 use serde_json::Value;
 use serde_json::json;
@@ -53,8 +54,9 @@ pub(super) fn message(step: &Step, request: &Value, before: u64, ids: &mut Ids) 
     if let Some(text) = &step.text {
         content.push(json!({"type": "text", "text": text}));
     }
-    for (name, input) in &step.tools {
-        content.push(json!({"type": "tool_use", "id": ids.next("toolu"), "name": name, "input": input}));
+    for StepCall { name, input, id } in &step.tools {
+        let id = id.clone().unwrap_or_else(|| ids.next("toolu"));
+        content.push(json!({"type": "tool_use", "id": id, "name": name, "input": input}));
     }
     let usual = if step.tools.is_empty() { "end_turn" } else { "tool_use" };
     let usage = usage(step, request, before, &content);
@@ -158,11 +160,15 @@ mod tests {
     use super::*;
     use crate::provider::stream::ReplyReader;
 
+    fn call(name: &str, input: Value) -> StepCall {
+        StepCall { name: name.to_owned(), input, id: None }
+    }
+
     fn step() -> Step {
         Step {
             thinking: Some("first I look, then I act, and then I am done".to_owned()),
             text: Some("Grüße aus dem Süden, in mehr als einem Stück".to_owned()),
-            tools: vec![("bash".to_owned(), json!({"command": "echo \"ä\" \\ done"})), ("next".to_owned(), json!({}))],
+            tools: vec![call("bash", json!({"command": "echo \"ä\" \\ done"})), call("next", json!({}))],
             ..Step::default()
         }
     }

@@ -5,15 +5,13 @@
 
 use super::Settings;
 use super::error_type::TABLE;
+use super::error_type::is_spend_limit;
 use super::failure::Failure;
 use super::wire::ServiceError;
 use jiff::Timestamp;
 use std::fmt;
 use std::time::Duration;
 use std::time::Instant;
-
-/// Codes of a rate limit that lasts until somebody raises it or a new period begins.
-const LASTING: [&str; 2] = ["contract_spend_limit_reached", "enforced_spend_limit_reached"];
 
 /// Waits grow no further than this many times the first one.
 const LONGEST: u32 = 60;
@@ -70,17 +68,19 @@ fn read_date(value: &str) -> Option<Timestamp> {
 }
 
 impl Fault {
-    /// Tells whether asking again can help. The service's own word in the headers comes first.
+    /// Tells whether asking again can help. The service's own word in the headers comes first, but no header lifts a
+    /// spend limit.
     pub(super) fn passes(&self) -> bool {
         match self {
             Self::Connection(_) | Self::Silent(_) | Self::Broken(_) => true,
             Self::Settled(_) => false,
+            Self::Service { error, .. } if is_spend_limit(&error.code) => false,
             Self::Service { status, error, hints } => hints.again.unwrap_or_else(|| {
                 let by_kind = TABLE.iter().find(|(kind, _, _)| *kind == error.kind);
                 let by_status = TABLE.iter().find(|(_, of, _)| Some(*of) == *status);
                 let again = by_kind.or(by_status).map(|(_, _, again)| *again);
                 // An unknown error in a stream came after the request was accepted.
-                again.unwrap_or(status.is_none_or(|status| status >= 500)) && !LASTING.contains(&error.code.as_str())
+                again.unwrap_or(status.is_none_or(|status| status >= 500))
             }),
         }
     }
@@ -222,6 +222,7 @@ mod tests {
             error.code = "enforced_spend_limit_reached".to_owned();
         }
         assert!(!fault.passes());
+        assert!(!with_hints(fault, Some(true), None).passes(), "whatever a header says");
     }
 
     #[test]

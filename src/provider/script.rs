@@ -18,8 +18,7 @@ pub struct Script {
 pub(super) struct Step {
     pub(super) thinking: Option<String>,
     pub(super) text: Option<String>,
-    /// Names and inputs.
-    pub(super) tools: Vec<(String, Value)>,
+    pub(super) tools: Vec<StepCall>,
     pub(super) stop_reason: Option<String>,
     /// Counters that replace the estimated ones.
     pub(super) usage: Value,
@@ -32,9 +31,25 @@ pub(super) struct Step {
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum StepFault {
     /// An answer with this status in place of a reply.
-    Status { status: u16, headers: Vec<(String, String)>, kind: Option<String>, message: Option<String> },
+    Status { status: u16, headers: Vec<(String, String)>, error: StepError },
     /// The connection breaks after this many events.
     Cut(usize),
+}
+
+/// A tool call of a reply; without an id it gets one of its own.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct StepCall {
+    pub(super) name: String,
+    pub(super) input: Value,
+    pub(super) id: Option<String>,
+}
+
+/// What an answer with an error status says; what is left out is the usual for its status.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub(super) struct StepError {
+    pub(super) kind: Option<String>,
+    pub(super) message: Option<String>,
+    pub(super) code: Option<String>,
 }
 
 /// How the newest reply went out.

@@ -2,6 +2,8 @@
 
 use super::script::Script;
 use super::script::Step;
+use super::script::StepCall;
+use super::script::StepError;
 use super::script::StepFault;
 use anyhow::Context;
 use anyhow::Result;
@@ -117,16 +119,15 @@ impl Source<'_> {
         };
         let status = self.number(spot, "status", 300..=599)?;
         let headers = reply.get("headers").map(|spot| self.headers(spot)).transpose()?.unwrap_or_default();
-        let error = reply.get("error").map(|spot| self.service_error(spot)).transpose()?;
-        let (kind, message) = error.unwrap_or_default();
-        Ok(Some(StepFault::Status { status: u16::try_from(status)?, headers, kind, message }))
+        let error = reply.get("error").map(|spot| self.service_error(spot)).transpose()?.unwrap_or_default();
+        Ok(Some(StepFault::Status { status: u16::try_from(status)?, headers, error }))
     }
 
-    fn service_error(&self, spot: &Spot) -> Result<(Option<String>, Option<String>)> {
+    fn service_error(&self, spot: &Spot) -> Result<StepError> {
         let error = spot.get_ref().as_table().ok_or_else(|| self.expected(spot, "error", "a table"))?;
-        self.known_keys(error, &["type", "message"], "`error`")?;
+        self.known_keys(error, &["type", "message", "code"], "`error`")?;
         let text = |key: &str| error.get(key).map(|spot| self.text(spot, key)).transpose();
-        Ok((text("type")?, text("message")?))
+        Ok(StepError { kind: text("type")?, message: text("message")?, code: text("code")? })
     }
 
     fn headers(&self, spot: &Spot) -> Result<Vec<(String, String)>> {
@@ -146,13 +147,17 @@ impl Source<'_> {
         headers.iter().map(|(key, value)| header((key, value))).collect()
     }
 
-    fn tools(&self, spot: &Spot) -> Result<Vec<(String, Value)>> {
+    fn tools(&self, spot: &Spot) -> Result<Vec<StepCall>> {
         let mut tools = Vec::new();
         for (span, tool) in self.tables(spot, "tools")? {
-            self.known_keys(tool, &["name", "input"], "`tools`")?;
+            self.known_keys(tool, &["name", "input", "id"], "`tools`")?;
             let name = tool.get("name").ok_or_else(|| self.error(span, "a tool call without `name`"))?;
             let input = tool.get("input").map(|spot| self.object(spot, "input")).transpose()?;
-            tools.push((self.text(name, "name")?, input.unwrap_or_else(|| Value::Object(Map::new()))));
+            tools.push(StepCall {
+                name: self.text(name, "name")?,
+                input: input.unwrap_or_else(|| Value::Object(Map::new())),
+                id: tool.get("id").map(|spot| self.text(spot, "id")).transpose()?,
+            });
         }
         Ok(tools)
     }

@@ -208,16 +208,22 @@ struct Refusal {
     status: u16,
     kind: String,
     message: String,
+    code: Option<String>,
     headers: Vec<(String, String)>,
 }
 
 impl Refusal {
     fn new(status: u16, message: impl Into<String>) -> Self {
-        Self { status, kind: kind_of_status(status).to_owned(), message: message.into(), headers: Vec::new() }
+        let kind = kind_of_status(status).to_owned();
+        Self { status, kind, message: message.into(), code: None, headers: Vec::new() }
     }
 
     fn response(self) -> Response<Body> {
-        let body = json!({"type": "error", "error": {"type": self.kind, "message": self.message}, "request_id": null});
+        let mut body =
+            json!({"type": "error", "error": {"type": self.kind, "message": self.message}, "request_id": null});
+        if let Some(code) = &self.code {
+            body["error"]["details"] = json!({"error_code": code});
+        }
         let mut response = Response::builder().status(self.status).header("content-type", "application/json");
         for (name, value) in &self.headers {
             response = response.header(name, value);
@@ -237,6 +243,7 @@ async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Result<Res
     if !request.headers().contains_key("anthropic-version") {
         return Err(Refusal::new(400, "anthropic-version: header is required"));
     }
+    let betas = request.headers().contains_key("anthropic-beta");
     let bytes = Limited::new(request.into_body(), REQUEST_LIMIT).collect().await;
     let bytes = bytes.map_err(|_| Refusal::new(413, "Request exceeds the maximum size"))?.to_bytes();
     let body: Value = serde_json::from_slice(&bytes)
@@ -244,7 +251,7 @@ async fn respond(request: Request<Incoming>, shared: &Arc<Shared>) -> Result<Res
     if !counting {
         shared.state().requests.push(body.clone());
     }
-    validate::request(&body, Facts { key: &key, counting }).map_err(|message| Refusal::new(400, message))?;
+    validate::request(&body, Facts { key: &key, counting, betas }).map_err(|message| Refusal::new(400, message))?;
     if counting {
         return Ok(Response::new(whole(&json!({"input_tokens": played::prompt_tokens(&body)}))));
     }
@@ -284,12 +291,13 @@ fn begin(body: &Value, shared: &Shared) -> Result<Playing, Refusal> {
 async fn play(body: &Value, shared: &Arc<Shared>) -> Result<Response<Body>, Refusal> {
     let playing = begin(body, shared)?;
     let silence = playing.step.silence;
-    if let Some(StepFault::Status { status, headers, kind, message }) = playing.step.fault {
+    if let Some(StepFault::Status { status, headers, error }) = playing.step.fault {
         shared.hold(playing.number, silence).await;
         let refusal = Refusal {
             status,
-            kind: kind.unwrap_or_else(|| kind_of_status(status).to_owned()),
-            message: message.unwrap_or_else(|| "a fault of the script".to_owned()),
+            kind: error.kind.unwrap_or_else(|| kind_of_status(status).to_owned()),
+            message: error.message.unwrap_or_else(|| "a fault of the script".to_owned()),
+            code: error.code,
             headers,
         };
         // It is what the script wants, so it is no rejected request.

@@ -277,14 +277,9 @@ fn reply(mut message: Map<String, Value>, blocks: Vec<Block>) -> Reply {
 
 fn with_totals(message: Map<String, Value>) -> Reply {
     let stop_reason = StopReason::parse(text(&message, "stop_reason"));
-    let counter = |key: &str| message.get("usage").and_then(|usage| usage[key].as_u64()).unwrap_or(0);
-    let usage = Usage {
-        input: counter("input_tokens"),
-        output: counter("output_tokens"),
-        cache_write: counter("cache_creation_input_tokens"),
-        cache_read: counter("cache_read_input_tokens"),
-    };
-    Reply { raw: Value::Object(message), stop_reason, usage }
+    let told = message.get("usage").cloned().unwrap_or_default();
+    let (usage, context) = (Usage::paid(&told), Usage::newest(&told).total());
+    Reply { raw: Value::Object(message), stop_reason, usage, context }
 }
 
 fn is_call(block: &Map<String, Value>) -> bool {
@@ -346,6 +341,19 @@ mod tests {
         .unwrap();
 
         assert_eq!(reply.usage, Usage { input: 4, output: 9, cache_write: 0, cache_read: 5 });
+    }
+
+    #[test]
+    fn a_summing_up_is_paid_for_and_the_context_is_what_is_left_of_it() {
+        let steps = [("compaction", 5000, 500), ("message", 20, 4), ("message", 40, 5)];
+        let steps =
+            steps.map(|(kind, input, output)| json!({"type": kind, "input_tokens": input, "output_tokens": output}));
+        let usage = json!({"input_tokens": 60, "output_tokens": 9, "cache_read_input_tokens": 0, "iterations": steps});
+        let end = json!({"type": "message_delta", "delta": {"stop_reason": "end_turn"}, "usage": usage}).to_string();
+        let reply = read(&[START, &end, STOP]).unwrap();
+
+        assert_eq!(reply.usage, Usage { input: 5060, output: 509, cache_write: 0, cache_read: 0 });
+        assert_eq!(reply.context, 45);
     }
 
     #[test]

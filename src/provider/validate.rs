@@ -54,6 +54,8 @@ pub(super) struct Facts<'a> {
     pub(super) key: &'a str,
     /// Counting tokens takes the same body without `max_tokens`.
     pub(super) counting: bool,
+    /// The request came with `anthropic-beta`.
+    pub(super) betas: bool,
 }
 
 /// Checks a body; the error is what the service would say.
@@ -62,6 +64,9 @@ pub(super) fn request(body: &Value, facts: Facts<'_>) -> Result<(), String> {
     if let Some(field) = fields.keys().find(|field| !FIELDS.contains(&field.as_str())) {
         return Err(format!("{field}: Extra inputs are not permitted"));
     }
+    ensure(facts.betas || body["context_management"].is_null(), || {
+        "context_management: Extra inputs are not permitted".to_owned()
+    })?;
     ensure(body["model"].as_str().is_some_and(|model| !model.is_empty()), || "model: Field required".to_owned())?;
     let max_tokens = &body["max_tokens"];
     ensure(facts.counting || max_tokens.as_u64().is_some(), || {

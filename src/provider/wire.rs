@@ -9,6 +9,9 @@ use std::fmt;
 /// The most cache breakpoints a request may carry.
 pub(super) const MOST_BREAKPOINTS: usize = 4;
 
+/// Fields of a body that a count of its tokens does not take.
+pub(super) const NOT_COUNTED: [&str; 2] = ["max_tokens", "stream"];
+
 /// Blocks the service takes a cache breakpoint on; thinking is not among them.
 pub(super) const CACHEABLE: [&str; 5] = ["text", "image", "document", "tool_use", "tool_result"];
 
@@ -36,15 +39,18 @@ fn message(message: &Message) -> Option<Value> {
     (!blocks.is_empty()).then_some(json)
 }
 
-/// Puts cache breakpoints on the stable prefix: after the system text, and after the two newest user messages.
+/// Puts cache breakpoints on the stable prefix: after the system text, after the two newest user messages, and after the
+/// first.
 ///
-/// The service looks for an earlier prefix at most twenty blocks back; the second message keeps a turn with many tool
-/// calls within reach.
+/// The newest one is written with this request and read with the next, as the second newest then: so it is found however
+/// many blocks a turn adds, though the service looks back over twenty only. The first message stays when old tool results
+/// behind it are cleared.
 fn mark_for_cache(body: &mut Value) {
     let mut left = MOST_BREAKPOINTS.saturating_sub(breakpoints(body));
     let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let newest = messages.iter().enumerate().rev().filter(|(_, message)| message["role"] == "user").take(2);
-    let places: Vec<String> = newest.map(|(index, _)| format!("/messages/{index}/content")).collect();
+    let users = messages.iter().enumerate().filter(|(_, message)| message["role"] == "user").map(|(index, _)| index);
+    let places: Vec<String> =
+        users.clone().rev().take(2).chain(users.take(1)).map(|index| format!("/messages/{index}/content")).collect();
     for place in std::iter::once("/system".to_owned()).chain(places) {
         let blocks = body.pointer_mut(&place).and_then(Value::as_array_mut);
         let Some(block) = blocks.and_then(|blocks| blocks.iter_mut().rev().find(|block| cacheable(block))) else {

@@ -7,7 +7,6 @@ use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context;
 use serde_json::Value;
 
 use crate::message::ToolResult;
@@ -19,7 +18,7 @@ use crate::process::Survivor;
 use crate::sandbox::Network;
 use crate::sandbox::Sandbox;
 use crate::sandbox::network_wanted;
-use crate::tools::clip;
+use crate::tools::artifacts::Artifacts;
 use crate::tools::input::Input;
 use crate::tools::input::ToolError;
 use crate::tools::input::tell;
@@ -63,23 +62,23 @@ pub(super) struct Shell<'a> {
     dir: PathBuf,
     environment: BTreeMap<String, String>,
     limits: Limits,
-    artifacts: PathBuf,
+    artifacts: Artifacts,
     /// The file into which each command tells its last directory.
     told: PathBuf,
 }
 
 impl<'a> Shell<'a> {
-    /// Opens a shell that starts at `root` and keeps large outputs below `artifacts`; `desk` is for its own files.
+    /// Opens a shell that starts at `root` and keeps large outputs as `artifacts`; `desk` is for its own files.
     pub(super) fn new(
         sandbox: &'a Sandbox,
         root: &Path,
         environment: BTreeMap<String, String>,
         limits: Limits,
-        artifacts: &Path,
+        artifacts: &Artifacts,
         desk: &Path,
     ) -> Self {
         let program = if has_bash(&environment) { "bash" } else { "sh" };
-        let (dir, root, artifacts) = (root.to_owned(), root.to_owned(), artifacts.to_owned());
+        let (dir, root, artifacts) = (root.to_owned(), root.to_owned(), artifacts.clone());
         Self { sandbox, program, root, dir, environment, limits, artifacts, told: desk.join("directory") }
     }
 
@@ -198,20 +197,12 @@ impl<'a> Shell<'a> {
 
     fn output(&self, finished: &Finished, notes: &mut Vec<String>) -> Result<String, ToolError> {
         let output = &finished.output;
-        let text = output.text();
-        if text.contains('\u{fffd}') && std::str::from_utf8(&output.kept()).is_err() {
+        let shown = self.artifacts.show_output(output, self.limits.shown.saturating_sub(ROOM_FOR_NOTES))?;
+        if shown.text.contains('\u{fffd}') && std::str::from_utf8(&output.kept()).is_err() {
             notes.push("bytes that are not UTF-8 were replaced".to_owned());
         }
-        let most = self.limits.shown.saturating_sub(ROOM_FOR_NOTES);
-        let Some(clipped) = clip::ends(&text, most) else { return Ok(text) };
-        let told = || format!("could not keep an output below `{}`", self.artifacts.display());
-        let path = output.save(&self.artifacts).with_context(told)?;
-        notes.push(format!(
-            "the output of {} bytes is in `{}`; read parts of it with commands",
-            output.size,
-            path.display()
-        ));
-        Ok(clipped)
+        notes.extend(shown.rest);
+        Ok(shown.text)
     }
 }
 
@@ -312,7 +303,7 @@ mod tests {
             let environment = BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
             fs::create_dir_all(self.root()).unwrap();
             let limits = Limits { grace: Duration::from_millis(200), ..Limits::default() };
-            let artifacts = self.folder.path().join("artifacts");
+            let artifacts = Artifacts::new(&self.folder.path().join("artifacts"), &[]);
             Shell::new(&self.sandbox, &self.root(), environment, limits, &artifacts, self.folder.path())
         }
     }
@@ -420,7 +411,7 @@ mod tests {
             run(&mut shell, "echo head; i=0; while [ $i -lt 5000 ]; do echo \"line $i\"; i=$((i+1)); done; echo tail");
         assert!(result.chars().count() <= 30_000);
         assert!(result.starts_with("head\nline 0\n") && result.contains("line 4999\ntail\n[exit code 0]"), "{result}");
-        let path = result.rsplit('`').nth(1).unwrap();
+        let path = result.split("bytes is in `").nth(1).unwrap().split('`').next().unwrap();
         let whole = fs::read_to_string(path).unwrap();
         assert_eq!(whole.lines().count(), 5002);
         assert!(result.contains(&format!("the output of {} bytes is in `", whole.len())));

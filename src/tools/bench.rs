@@ -22,6 +22,7 @@ use crate::message::ToolCall;
 use crate::message::ToolResult;
 use crate::process::Interrupt;
 use crate::sandbox::Sandbox;
+use crate::tools::Artifacts;
 use crate::tools::Kind;
 use crate::tools::Limits;
 use crate::tools::Toolbox;
@@ -93,7 +94,7 @@ impl Bench {
             desk: outside.clone(),
             origin,
             environment: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
-            artifacts: outside.join("artifacts"),
+            artifacts: Artifacts::new(&outside.join("artifacts"), &[]),
             limits: Limits { grace: Duration::from_millis(200), ..Limits::default() },
             head_tree: String::new(),
             init_script: None,

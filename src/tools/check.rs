@@ -6,9 +6,9 @@ use crate::checklist::Feature;
 use crate::gate::Gate;
 use crate::gate::Trial;
 use crate::message::ToolResult;
+use crate::tools::artifacts::Artifacts;
 use crate::tools::bash::Shell;
 use crate::tools::bash::jobs_ended;
-use crate::tools::clip;
 use crate::tools::input::Input;
 use crate::tools::input::ToolError;
 use crate::tools::input::tell;
@@ -23,6 +23,7 @@ pub(super) fn call(
     feature: &Feature,
     shell: &mut Shell,
     pinned: &dyn Fn(&str) -> Option<Vec<u8>>,
+    artifacts: &Artifacts,
     input: &Value,
 ) -> Result<ToolResult, ToolError> {
     Input::new(input, &[])?;
@@ -30,28 +31,23 @@ pub(super) fn call(
         feature.check.as_ref().ok_or_else(|| tell(format!("`{}` has no check: hand over and say so", feature.id)))?;
     let ended = if shell.is_reached_from_outside() { shell.end_jobs() } else { Vec::new() };
     let trial = gate.try_out(check, pinned)?;
-    let mut text = told(&trial);
+    let mut text = told(&trial, artifacts)?;
     if !ended.is_empty() {
         text.push_str(&format!("[{}, as the gate does; `setup` starts servers again]\n", jobs_ended(&ended)));
     }
     Ok(ToolResult::text(text))
 }
 
-fn told(trial: &Trial) -> String {
+fn told(trial: &Trial, artifacts: &Artifacts) -> anyhow::Result<String> {
     let mut text = format!("{}\n", trial.sentence());
     // The sentence holds the first line.
     for line in trial.detail().lines().skip(1) {
         text.push_str(&format!("{line}\n"));
     }
-    let output = trial.output().map(|output| output.text()).unwrap_or_default();
-    if !output.is_empty() {
-        let shown = clip::ends(&output, SHOWN);
-        let cut = shown.is_some();
-        text.push_str(&format!("its output:\n{}\n", shown.unwrap_or(output).trim_end_matches('\n')));
-        if let (true, Some(path)) = (cut, trial.output_path()) {
-            text.push_str(&format!("[more of the output is in `{}`]\n", path.display()));
-        }
+    if let Some(output) = trial.output().filter(|output| output.size > 0) {
+        let shown = artifacts.show_output(output, SHOWN)?.joined();
+        text.push_str(&format!("its output:\n{}\n", shown.trim_end_matches('\n')));
     }
     text.push_str("[this run marks nothing; the check runs again after you hand over, on what is committed then]\n");
-    text
+    Ok(text)
 }

@@ -15,8 +15,6 @@ use crate::tools::input::tell;
 const PAGE: usize = 50;
 /// Features shown as the next ones.
 const NEXT: usize = 10;
-/// Characters of one feature's page.
-const SHOWN: usize = 16_000;
 
 /// Answers one call from the committed checklist; `head_tree` is the tree that proofs are compared with.
 pub(super) fn call(checklist: &Checklist, head_tree: &str, input: &Value) -> Result<ToolResult, ToolError> {
@@ -83,7 +81,7 @@ fn show(checklist: &Checklist, feature: &Feature, head_tree: &str) -> String {
     lines.extend(feature.check_problem.as_ref().map(|said| format!("waits for a person, said to be wrong: {said}")));
     let last = feature.last_verdict.as_ref().and_then(|verdict| verdict["verdict"].as_str());
     lines.extend(last.map(|verdict| format!("last verdict: {verdict}")));
-    clip::head(&lines.join("\n"), SHOWN)
+    lines.join("\n")
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Decides what a call means, what it may touch and what the agent is told. How the calls come and where the results
 //! go is the driver's; what a session's end means is the engine's.
 
+mod artifacts;
 mod bash;
 #[cfg(test)]
 pub(crate) mod bench;
@@ -30,6 +31,7 @@ use anyhow::Result;
 use anyhow::anyhow;
 use serde_json::Value;
 
+pub use artifacts::Artifacts;
 pub use bash::Limits;
 pub use checklist::line;
 pub use edit::TORN;
@@ -73,8 +75,8 @@ pub struct Workplace<'a> {
     pub origin: Origin,
     /// The whole environment of the agent's commands.
     pub environment: BTreeMap<String, String>,
-    /// Folder for outputs too large for the context, and for files found where they should not be.
-    pub artifacts: PathBuf,
+    /// For texts too large for the context, and for files found where they should not be.
+    pub artifacts: Artifacts,
     pub limits: Limits,
     /// The tree at the session's start, with which proofs are compared.
     pub head_tree: String,
@@ -135,8 +137,8 @@ impl<'a> Toolbox<'a> {
     /// Only what the session cannot survive.
     pub fn call(&mut self, call: &ToolCall, turn: u32) -> Result<ToolResult> {
         match self.dispatch(call, turn) {
-            Ok(result) => Ok(result),
-            Err(ToolError::TellModel(text)) => Ok(ToolResult::error(text)),
+            Ok(result) => self.fitted(result),
+            Err(ToolError::TellModel(text)) => self.fitted(ToolResult::error(text)),
             Err(ToolError::Fatal(error)) => Err(error),
         }
     }
@@ -144,6 +146,11 @@ impl<'a> Toolbox<'a> {
     /// Returns the agent's words, once it has handed over.
     pub fn handed_over(&self) -> Option<&HandOver> {
         self.handed_over.as_ref()
+    }
+
+    /// Returns where texts too large for the context are kept.
+    pub fn artifacts(&self) -> &Artifacts {
+        &self.place.artifacts
     }
 
     /// Tells whether the session changed protected files, so that it cannot prove a feature.
@@ -154,6 +161,15 @@ impl<'a> Toolbox<'a> {
     /// Tells whether the project's folder is still there.
     pub fn project_is_there(&self) -> bool {
         identity(&self.place.root).is_some_and(|now| now == self.identity)
+    }
+
+    /// Cuts what no tool has cut itself.
+    fn fitted(&self, mut result: ToolResult) -> Result<ToolResult> {
+        if let Value::String(text) = &result.content {
+            let shown = self.place.artifacts.show(text, self.place.limits.shown)?;
+            result.content = Value::String(shown.joined());
+        }
+        Ok(result)
     }
 
     fn dispatch(&mut self, call: &ToolCall, turn: u32) -> Result<ToolResult, ToolError> {
@@ -172,13 +188,15 @@ impl<'a> Toolbox<'a> {
             ("setup", _) => {
                 let script = place.init_script.as_deref();
                 let limit = place.limits.most;
-                let result = setup::call(place.sandbox, &place.root, script, &place.environment, limit, input)?;
+                let artifacts = &place.artifacts;
+                let result =
+                    setup::call(place.sandbox, &place.root, script, &place.environment, limit, artifacts, input)?;
                 self.inspected(result, &origin)
             }
             ("check", Kind::Work { feature, gate }) => {
                 let memory = &*place.memory;
                 let pinned = |id: &str| memory.read(&format!("{PINNED}{id}")).ok().flatten();
-                let result = check::call(gate, feature, &mut self.shell, &pinned, input)?;
+                let result = check::call(gate, feature, &mut self.shell, &pinned, &place.artifacts, input)?;
                 self.inspected(result, &origin)
             }
             ("add_features", Kind::Initializer { .. }) => initializer::add_features(place.memory, &origin, input),
@@ -222,7 +240,7 @@ impl<'a> Toolbox<'a> {
             return Err(ToolError::Fatal(anyhow!("the project's folder `{}` is gone", self.place.root.display())));
         }
         let origin = Origin { author: Author::External, ..origin.clone() };
-        let findings = self.place.memory.inspect(&origin, &self.place.artifacts)?;
+        let findings = self.place.memory.inspect(&origin, self.place.artifacts.folder())?;
         self.tampered |= findings.tampered();
         if let Some(told) = findings::told(&findings) {
             result.content = Value::String(format!("{}\n{told}", result.as_text().trim_end_matches('\n')));

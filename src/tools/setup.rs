@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::time::Duration;
 
+use anyhow::Result;
 use serde_json::Value;
 
 use crate::message::ToolResult;
@@ -12,9 +13,9 @@ use crate::process::Exit;
 use crate::process::Finished;
 use crate::process::Leftovers;
 use crate::sandbox::Sandbox;
+use crate::tools::artifacts::Artifacts;
 use crate::tools::bash::network_told;
 use crate::tools::bash::quoted;
-use crate::tools::clip;
 use crate::tools::input::Input;
 use crate::tools::input::ToolError;
 use crate::tools::input::tell;
@@ -38,12 +39,13 @@ pub(super) fn call(
     script: Option<&str>,
     environment: &BTreeMap<String, String>,
     limit: Duration,
+    artifacts: &Artifacts,
     input: &Value,
 ) -> Result<ToolResult, ToolError> {
     Input::new(input, &[])?;
     let script = script.ok_or_else(|| tell("there is no init script: the project starts nothing"))?;
     let finished = run_init(sandbox, root, script, Phase::Start, environment, limit);
-    let text = init_told(script, &finished);
+    let text = init_told(script, &finished, artifacts)?;
     let text = format!("{text}{}", network_told(sandbox, &finished));
     let is_error = finished.exit != Exit::Code(0);
     Ok(if is_error { ToolResult::error(text) } else { ToolResult::text(text) })
@@ -74,8 +76,8 @@ pub fn run_init(
     sandbox.run(&command)
 }
 
-/// Says how the init script ended, with the end of its output.
-pub fn init_told(script: &str, finished: &Finished) -> String {
+/// Says how the init script ended, with what it printed; all of a long output is kept as an artifact.
+pub fn init_told(script: &str, finished: &Finished, artifacts: &Artifacts) -> Result<String> {
     let seconds = finished.duration.as_secs_f64();
     let how = match &finished.exit {
         Exit::Code(0) => format!("ended well after {seconds:.1} s"),
@@ -87,11 +89,10 @@ pub fn init_told(script: &str, finished: &Finished) -> String {
         Exit::Silent | Exit::Interrupted => format!("was stopped: {}", finished.exit),
         Exit::NotStarted(reason) => format!("could not start: {reason}"),
     };
-    let output = finished.output.text();
-    let output = clip::ends(&output, SHOWN).unwrap_or(output);
+    let output = artifacts.show_output(&finished.output, SHOWN)?.joined();
     let output = output.trim_end_matches('\n');
     let output = if output.is_empty() { "it printed nothing".to_owned() } else { format!("it printed:\n{output}") };
-    format!("the init script `{script}` {how}; {output}")
+    Ok(format!("the init script `{script}` {how}; {output}"))
 }
 
 #[cfg(test)]
@@ -115,7 +116,8 @@ mod tests {
     fn setup(project: &TempDir, sandbox: &Sandbox, limit: f64) -> ToolResult {
         let environment = BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
         let limit = Duration::from_secs_f64(limit);
-        call(sandbox, project.path(), Some("init.sh"), &environment, limit, &json!({})).unwrap()
+        let artifacts = Artifacts::new(&project.path().join("artifacts"), &[]);
+        call(sandbox, project.path(), Some("init.sh"), &environment, limit, &artifacts, &json!({})).unwrap()
     }
 
     #[test]
@@ -149,9 +151,20 @@ mod tests {
     }
 
     #[test]
+    fn a_long_output_is_cut_and_kept() {
+        let project = project("echo first; seq 1 20000; echo last\n");
+        let sandbox = Sandbox::plain(Path::new("/nowhere"), &Interrupt::new());
+        let text = setup(&project, &sandbox, 20.0).as_text();
+        assert!(text.contains("it printed:\nfirst\n") && text.contains("\nlast\n[the output of 108"), "{text}");
+        let kept = fs::read_dir(project.path().join("artifacts")).unwrap().next().unwrap().unwrap();
+        assert_eq!(fs::read_to_string(kept.path()).unwrap().lines().count(), 20_002);
+    }
+
+    #[test]
     fn a_project_without_a_script_says_so() {
         let sandbox = Sandbox::plain(Path::new("/nowhere"), &Interrupt::new());
-        let told = call(&sandbox, Path::new("/"), None, &BTreeMap::new(), Duration::ZERO, &json!({})).unwrap_err();
+        let (root, artifacts) = (Path::new("/"), Artifacts::new(Path::new("/nowhere"), &[]));
+        let told = call(&sandbox, root, None, &BTreeMap::new(), Duration::ZERO, &artifacts, &json!({})).unwrap_err();
         assert!(matches!(told, ToolError::TellModel(text) if text.starts_with("there is no init script")));
     }
 }

@@ -85,3 +85,21 @@ fn a_project_that_is_gone_is_seen() {
     std::fs::rename(&root, root.with_extension("away")).unwrap();
     assert!(!tools.project_is_there());
 }
+
+#[test]
+fn a_result_that_no_tool_has_cut_shows_its_ends_and_where_the_whole_is() {
+    let mut bench = Bench::new();
+    let feature = json!({"id": "a", "title": "A", "description": "words ".repeat(10_000), "check": "true"});
+    bench.call("add_features", json!({"features": [feature]}));
+
+    let text = bench.call("checklist", json!({"action": "show", "id": "a"})).as_text();
+
+    assert!(
+        text.starts_with("a · ") && text.contains("check: true\n[the whole of 60"),
+        "{}",
+        &text[text.len() - 300..]
+    );
+    let path = text.split("bytes is in `").nth(1).unwrap().split('`').next().unwrap();
+    let whole = std::fs::read_to_string(path).unwrap();
+    assert!(whole.contains(&"words ".repeat(9_999)));
+}

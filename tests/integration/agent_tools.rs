@@ -20,6 +20,7 @@ use longhaul::message::ToolCall;
 use longhaul::process::Interrupt;
 use longhaul::project::Project;
 use longhaul::sandbox::Sandbox;
+use longhaul::tools::Artifacts;
 use longhaul::tools::Kind;
 use longhaul::tools::Limits;
 use longhaul::tools::Toolbox;
@@ -98,7 +99,7 @@ impl Session {
             desk: self.project.home().to_owned(),
             origin,
             environment: environment.clone(),
-            artifacts: self.project.home().join("artifacts"),
+            artifacts: Artifacts::new(&self.project.home().join("artifacts"), &[]),
             limits: Limits::default(),
             head_tree: String::new(),
             init_script: Some("init.sh".to_owned()),

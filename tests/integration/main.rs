@@ -12,6 +12,7 @@ mod kills;
 mod memory_conformance;
 mod notes;
 mod provider_client;
+mod provider_context;
 mod provider_recordings;
 mod provider_replay;
 mod provider_script;

@@ -230,7 +230,7 @@ fn a_refusal_is_not_asked_again_and_names_the_way_out() {
         (402, "billing_error", "check the credit and the payment of the account the key in `MY_KEY` belongs to"),
         (403, "permission_error", "check that it may use the model `claude-test`"),
         (404, "not_found_error", "serves the model `claude-test` (`[agent] model`)"),
-        (400, "invalid_request_error", "check `[agent]` and `[provider]` in the settings"),
+        (400, "invalid_request_error", "see the account behind `MY_KEY`; else check `[agent]` and `[provider]`"),
     ];
     for (status, kind, way_out) in cases {
         let failure = after(vec![Answer::new(status, &[JSON], error(kind))]).unwrap_err();
@@ -241,6 +241,45 @@ fn a_refusal_is_not_asked_again_and_names_the_way_out() {
     }
     let bare = after(vec![Answer::new(403, &[("content-type", "text/html")], "<h1>No</h1>")]).unwrap_err().to_string();
     assert!(bare.contains("(`permission_error`): HTTP 403 `error`: <h1>No</h1>; "), "{bare}");
+}
+
+#[test]
+fn a_spend_limit_is_not_asked_again_though_a_header_says_so() {
+    for code in ["contract_spend_limit_reached", "enforced_spend_limit_reached"] {
+        let server = server(&format!(
+            r#"
+            [[session]]
+            [[session.reply]]
+            status = 429
+            headers = {{ x-should-retry = "true", retry-after = 1 }}
+            error = {{ type = "rate_limit_error", message = "spent", code = "{code}" }}
+            [[session.reply]]
+            text = "never asked for"
+            "#
+        ));
+        let (result, told) = send(settings(server.base_url()));
+        let text = result.unwrap_err().to_string();
+        assert!(text.ends_with("raise the spend limit of the account behind `MY_KEY`, or go on in its next period"));
+        assert_eq!((told.len(), server.requests().len()), (0, 1));
+    }
+}
+
+#[test]
+fn a_limit_that_clears_soon_is_waited_for() {
+    let server = server(
+        r#"
+        [[session]]
+        [[session.reply]]
+        status = 429
+        headers = { retry-after-ms = 20 }
+        error = { type = "rate_limit_error", message = "too steep", code = "ramp_limit_exceeded" }
+        [[session.reply]]
+        text = "now"
+        "#,
+    );
+    let (reply, told) = send(settings(server.base_url()));
+    assert_eq!((reply.unwrap().text().as_str(), told.len()), ("now", 1));
+    assert!(told[0].1 >= Duration::from_millis(20));
 }
 
 #[test]

@@ -46,6 +46,38 @@ fn what_is_not_the_agents_cannot_be_written_or_is_not_there() {
 }
 
 #[test]
+fn what_was_too_long_for_the_context_can_be_read_from_inside() {
+    let digest = "$(seq 1 20000 | sha256sum | cut -d' ' -f1)";
+    let project = Project::ready().sandboxed().feature("a", "test -f a").model([session([
+        reply([bash("seq 1 20000")]),
+        reply([bash(&format!("sed -n 10000p .git/longhaul/sessions/0001/artifacts/{digest}.txt"))]),
+        reply([bash("touch .git/longhaul/sessions/0001/artifacts/mine")]),
+        reply([hand_over()]),
+    ])]);
+    let told = told(&project);
+    assert!(told[0].contains("artifacts/") && !told[0].contains("\n10000\n"), "{}", told[0]);
+    assert_eq!(told[1], "10000\n[exit code 0]");
+    assert!(told[2].contains("[exit code 1]"), "{}", told[2]);
+}
+
+#[test]
+fn an_image_close_to_the_limit_comes_through() {
+    let make = "{ printf '\\211PNG\\r\\n\\032\\n\\0\\0\\0\\rIHDR\\0\\0\\0\\001\\0\\0\\0\\001'; head -c 3700000 /dev/zero; printf IEND; } >a.png";
+    let view = call("str_replace_based_edit_tool", json!({"command": "view", "path": "a.png"}));
+    let project = Project::ready().sandboxed().feature("a", "test -f a").model([session([
+        reply([bash(make)]),
+        reply([view]),
+        reply([hand_over()]),
+    ])]);
+    project.run(["run", "--sessions", "1"]);
+
+    let messages = project.played().requests().pop().unwrap()["messages"].clone();
+    let block = &messages[4]["content"][0]["content"][0];
+    assert_eq!((&block["type"], &block["source"]["media_type"]), (&json!("image"), &json!("image/png")));
+    assert!(block["source"]["data"].as_str().unwrap().len() > 4_900_000);
+}
+
+#[test]
 fn a_server_is_there_for_the_next_command_and_gone_with_the_session() {
     let up =
         "python3 -m http.server 8123 >/dev/null 2>&1 & sleep 300 & setsid -f sleep 301; env -i setsid -f sleep 302";

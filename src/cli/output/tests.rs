@@ -6,7 +6,7 @@ use super::*;
 use serde_json::json;
 
 fn spent(tokens: u64) -> Event {
-    Event::Spent { tokens, cost: Some(0.5), nearest: "turns, 1 of 200".into() }
+    Event::Spent { tokens, cached: None, cost: Some(0.5), nearest: "turns, 1 of 200".into() }
 }
 
 #[test]
@@ -72,7 +72,7 @@ fn streamed_events_are_data_and_nothing_is_told_beside_them() {
     output.take(&Event::Notice { text: "a\nb\u{202e}".into() });
     assert_eq!(
         captured.data.text(),
-        "{\"type\":\"spent\",\"tokens\":10,\"cost\":0.5,\"nearest\":\"turns, 1 of 200\",\"at\":\"2026-11-29T14:03:00Z\"}\n\
+        "{\"type\":\"spent\",\"tokens\":10,\"cached\":null,\"cost\":0.5,\"nearest\":\"turns, 1 of 200\",\"at\":\"2026-11-29T14:03:00Z\"}\n\
          {\"type\":\"notice\",\"text\":\"a\\nb\\u202e\",\"at\":\"2026-11-29T14:03:00Z\"}\n"
     );
     assert_eq!(captured.rest.text(), "");

@@ -2,7 +2,7 @@ use super::*;
 use serde_json::json;
 use std::path::Path;
 
-const FACTS: Facts<'static> = Facts { key: "key-for-these-tests", counting: false };
+const FACTS: Facts<'static> = Facts { key: "key-for-these-tests", counting: false, betas: false };
 
 /// A conversation that keeps every rule.
 fn good() -> Value {
@@ -178,7 +178,8 @@ fn every_recorded_request_passes() {
         for exchange in exchanges.into_iter().flatten().filter(|exchange| exchange["response"]["status"] == 200) {
             let counting = exchange["request"]["path"].as_str().is_some_and(|path| path.ends_with("count_tokens"));
             if exchange["request"]["body"].is_object() {
-                let result = request(&exchange["request"]["body"], Facts { key: "some-long-key", counting });
+                let result =
+                    request(&exchange["request"]["body"], Facts { key: "some-long-key", counting, betas: true });
                 assert_eq!(result, Ok(()), "{}", path.display());
                 checked += 1;
             }

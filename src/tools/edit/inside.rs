@@ -18,8 +18,8 @@ use crate::tools::input::tell;
 /// How long an edit may take.
 const LIMIT: Duration = Duration::from_secs(60);
 
-/// Bytes of an answer; a view shows far less.
-const KEEP: usize = 4 * 1024 * 1024;
+/// Bytes of an answer; the largest is an image in base64.
+const KEEP: usize = 8 * 1024 * 1024;
 
 /// Answers one call on the project at `root`, here.
 ///

@@ -1,6 +1,7 @@
 //! The `str_replace_based_edit_tool`: views and edits the project's text files.
 
 mod change;
+mod image;
 mod inside;
 mod path;
 mod view;

@@ -101,10 +101,11 @@ fn a_folder_lists_two_levels_without_the_hidden() {
 
 #[test]
 fn an_image_is_an_image_block_and_other_binaries_are_refused() {
-    let png = b"\x89PNG\r\n\x1a\nrest";
+    let png = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\0\0\0\0IEND";
     let project = Project::new().file("a.png", png).file("b.bin", b"a\0b").file("c.txt", b"\xff\xfe");
     let result = call(&project.root(), &json!({"command": "view", "path": "a.png"})).unwrap();
-    let source = json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgpyZXN0"});
+    let source =
+        json!({"type": "base64", "media_type": "image/png", "data": "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABAAAAAElFTkQ="});
     assert_eq!(result.content, json!([{"type": "image", "source": source}]));
     for path in ["b.bin", "c.txt"] {
         assert_eq!(project.view(path).unwrap_err(), format!("`{path}` is binary or not UTF-8: use `bash` for it"));

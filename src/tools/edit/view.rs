@@ -3,20 +3,16 @@
 use std::fs;
 use std::path::Path;
 
-use base64::Engine;
-use base64::engine::general_purpose::STANDARD;
 use serde_json::Value;
-use serde_json::json;
 
 use super::SHOWN;
+use super::image;
 use super::path::Target;
 use crate::message::ToolResult;
 use crate::tools::clip;
 use crate::tools::input::ToolError;
 use crate::tools::input::tell;
 
-/// The service takes no larger images: 5 MB in base64.
-const LARGEST_IMAGE: usize = 3_750_000;
 /// Longer files are read in parts by commands.
 const LARGEST_FILE: u64 = 50_000_000;
 const LEVELS: usize = 2;
@@ -39,8 +35,8 @@ pub(super) fn view(target: &Target, range: Option<&Value>) -> Result<ToolResult,
         return Err(tell(format!("`{shown}` has {} bytes: read parts of it with `bash`", metadata.len())));
     }
     let bytes = fs::read(&target.real).map_err(|error| tell(format!("`{shown}` cannot be read: {error}")))?;
-    match image_type(&bytes) {
-        Some(kind) => image(shown, kind, &bytes),
+    match image::kind(&bytes) {
+        Some(kind) => image::show(shown, kind, &bytes),
         None => Ok(ToolResult::text(lines(&text(shown, bytes)?, shown, range)?)),
     }
 }
@@ -130,25 +126,4 @@ fn list(folder: &Path, prefix: &str, levels: usize, listed: &mut Vec<String>) {
             list(&entry.path(), &format!("{prefix}{name}/"), levels - 1, listed);
         }
     }
-}
-
-fn image_type(bytes: &[u8]) -> Option<&'static str> {
-    match bytes {
-        [0x89, b'P', b'N', b'G', b'\r', b'\n', 0x1a, b'\n', ..] => Some("image/png"),
-        [0xff, 0xd8, 0xff, ..] => Some("image/jpeg"),
-        [b'G', b'I', b'F', b'8', b'7' | b'9', b'a', ..] => Some("image/gif"),
-        [b'R', b'I', b'F', b'F', _, _, _, _, b'W', b'E', b'B', b'P', ..] => Some("image/webp"),
-        _ => None,
-    }
-}
-
-fn image(shown: &str, kind: &str, bytes: &[u8]) -> Result<ToolResult, ToolError> {
-    if bytes.len() > LARGEST_IMAGE {
-        return Err(tell(format!(
-            "`{shown}` is an image of {} bytes, the service takes at most {LARGEST_IMAGE}: make it smaller with `bash`",
-            bytes.len()
-        )));
-    }
-    let source = json!({"type": "base64", "media_type": kind, "data": STANDARD.encode(bytes)});
-    Ok(ToolResult { content: json!([{"type": "image", "source": source}]), is_error: false })
 }

@@ -1,0 +1,156 @@
+//! What stop reasons and faults of the service come to: nothing runs twice, nothing of a broken reply runs at all.
+
+use super::*;
+use crate::provider::Failure;
+
+#[test]
+fn a_reply_that_is_cut_off_runs_no_call_and_is_told_once() {
+    let cut = r#"{ text = "long", stop_reason = "max_tokens", tools = [{ name = "bash", input = { command = "touch cut" } }] },"#;
+    let mut bench = Bench::new();
+    let played = play(&mut bench, &format!("{cut}{BASH}{cut}{cut}"), Play::default());
+
+    assert!(!bench.root().join("cut").exists());
+    let told = &played.requests[1]["messages"][2]["content"][0];
+    assert!(told["content"].as_str().unwrap().starts_with("not run: your reply was cut off at 1000 tokens"), "{told}");
+    assert!(matches!(played.ending(), Ending::Cut(reason) if reason.starts_with("two replies in a row were cut off")));
+    assert_eq!((played.requests.len(), played.rejected.len()), (4, 0));
+}
+
+#[test]
+fn a_cut_text_is_told_in_a_message_of_its_own() {
+    let mut bench = Bench::new();
+    let played =
+        play(&mut bench, "{ text = \"long\", stop_reason = \"max_tokens\" }, { text = \"bye\" }", Play::default());
+    assert_eq!(*played.ending(), Ending::Stopped);
+    assert!(played.last_answer()[0]["text"].as_str().unwrap().starts_with("your reply was cut off"));
+}
+
+#[test]
+fn every_other_stop_reason_has_its_ending() {
+    for (reason, ending) in [
+        ("refusal", Ending::Refused("no reason given".to_owned())),
+        (
+            "model_context_window_exceeded",
+            Ending::Full("the reply was cut off at the end of the model's window".to_owned()),
+        ),
+        ("novelty", Ending::Cut("the model stopped for an unknown reason `novelty`".to_owned())),
+        ("stop_sequence", Ending::Stopped),
+        ("end_turn", Ending::Stopped),
+        ("tool_use", Ending::Cut("the model stopped to use a tool and called none".to_owned())),
+    ] {
+        let played =
+            play(&mut Bench::new(), &format!("{{ text = \"x\", stop_reason = \"{reason}\" }}"), Play::default());
+        assert_eq!(*played.ending(), ending);
+        assert_eq!(played.requests.len(), 1);
+    }
+}
+
+#[test]
+fn a_pause_is_sent_back_as_it_came() {
+    for reason in ["pause_turn", "compaction"] {
+        let replies = format!("{{ text = \"so far\", stop_reason = \"{reason}\" }}, {{ text = \"bye\" }}");
+        let played = play(&mut Bench::new(), &replies, Play::default());
+        assert_eq!(*played.ending(), Ending::Stopped);
+        let messages = played.requests[1]["messages"].as_array().unwrap();
+        assert_eq!((messages.len(), &messages[1]["content"][0]["text"]), (2, &json!("so far")));
+    }
+}
+
+#[test]
+fn a_provider_that_refuses_or_stays_away_is_an_ending() {
+    let refused = play(&mut Bench::new(), "{ status = 401 }", Play::default());
+    assert!(matches!(refused.ending(), Ending::Provider(Failure::Refused { .. })), "{:?}", refused.ending());
+    let away = "{ status = 529 },".repeat(200);
+    let away = play(&mut Bench::new(), &away, Play::default());
+    assert!(matches!(away.ending(), Ending::Provider(Failure::Unavailable { .. })), "{:?}", away.ending());
+    assert!(!away.of("retrying").is_empty());
+}
+
+#[test]
+fn a_conversation_that_is_too_long_is_cut() {
+    let long = "{ status = 413, error = { type = \"request_too_large\", message = \"too large\" } }";
+    let played = play(&mut Bench::new(), long, Play::default());
+    assert!(matches!(played.ending(), Ending::Full(reason) if reason.contains("too long")), "{:?}", played.ending());
+}
+
+#[test]
+fn after_a_cut_the_next_reply_may_be_longer_and_the_one_after_it_is_as_usual() {
+    let cut = r#"{ text = "long", stop_reason = "max_tokens", tools = [{ name = "bash", input = { command = "touch cut" } }] },"#;
+    let played = play(&mut Bench::new(), &format!("{cut}{BASH}{{ text = \"bye\" }}"), Play::default());
+
+    let caps: Vec<&Value> = played.requests.iter().map(|request| &request["max_tokens"]).collect();
+    assert_eq!(caps, [1000, 2000, 1000]);
+}
+
+#[test]
+fn a_model_that_takes_no_longer_reply_is_asked_for_the_usual_one() {
+    let cut = r#"{ text = "long", stop_reason = "max_tokens" },"#;
+    let too_much = r#"{ status = 400, error = { message = "max_tokens: 2000 > 1500" } },"#;
+    let played = play(&mut Bench::new(), &format!("{cut}{too_much}{{ text = \"bye\" }}"), Play::default());
+
+    assert_eq!(*played.ending(), Ending::Stopped);
+    let caps: Vec<&Value> = played.requests.iter().map(|request| &request["max_tokens"]).collect();
+    assert_eq!(caps, [1000, 2000, 1000]);
+
+    let plain = play(&mut Bench::new(), too_much, Play::default());
+    assert!(matches!(plain.ending(), Ending::Provider(Failure::Refused { .. })), "without a cut it is a refusal");
+}
+
+#[test]
+fn a_call_that_comes_twice_in_a_reply_runs_once() {
+    let twice = r#"{ tools = [
+        { id = "a", name = "bash", input = { command = "echo one >>ran" } },
+        { id = "b", name = "bash", input = { command = "echo two >>ran" } },
+        { id = "a", name = "bash", input = { command = "echo three >>ran" } },
+    ] },"#;
+    let mut bench = Bench::new();
+    let played = play(&mut bench, &format!("{twice}{{ text = \"bye\" }}"), Play::default());
+
+    assert_eq!((played.ending(), played.rejected.len()), (&Ending::Stopped, 0));
+    assert_eq!(fs::read_to_string(bench.root().join("ran")).unwrap(), "one\ntwo\n");
+    assert_eq!(played.of("warning")[0]["text"], "the call `a` came twice in one reply and is run once");
+}
+
+#[test]
+fn an_endpoint_that_counts_its_calls_anew_in_each_reply_is_understood() {
+    let call = |text: &str| {
+        format!(
+            "{{ tools = [{{ id = \"call_0\", name = \"bash\", input = {{ command = \"echo {text} >>ran\" }} }}] }},"
+        )
+    };
+    let replies = [call("one"), call("two"), call("three"), "{ text = \"bye\" }".to_owned()].concat();
+    let mut bench = Bench::new();
+    let played = play(&mut bench, &replies, Play::default());
+
+    assert_eq!((played.ending(), &played.rejected), (&Ending::Stopped, &Vec::new()));
+    assert_eq!(fs::read_to_string(bench.root().join("ran")).unwrap(), "one\ntwo\nthree\n");
+    let ids: Vec<&Value> = played.of("tool_ended").iter().map(|event| &event["id"]).collect();
+    assert_eq!(ids, ["call_0", "call_0-2", "call_0-3"]);
+}
+
+#[test]
+fn a_thousand_breaks_within_replies_run_no_tool_twice_and_cost_one_request_each() {
+    const SESSIONS: usize = 10;
+    const TURNS: usize = 10;
+    const BREAKS: usize = 10;
+    let call = |turn: usize, cut: &str| {
+        format!(
+            "{{ text = \"go\", tools = [{{ name = \"bash\", input = {{ command = \"echo {turn} >>ran\" }} }}]{cut} }},\n"
+        )
+    };
+    // A whole reply of this kind has more events than there are breaks, so each falls on another event.
+    let turn = |turn| (0..BREAKS).map(move |at| call(turn, &format!(", cut = {at}"))).chain([call(turn, "")]);
+    let replies: String = (0..TURNS).flat_map(turn).chain(["{ text = \"bye\" }".to_owned()]).collect();
+
+    for _ in 0..SESSIONS {
+        let (first_wait, outage_budget) = (Duration::from_micros(10), Duration::from_secs(60));
+        let mut bench = Bench::new();
+        let played = play(&mut bench, &replies, Play { first_wait, outage_budget, ..Play::default() });
+
+        assert_eq!((played.ending(), &played.rejected), (&Ending::Stopped, &Vec::new()));
+        assert_eq!(played.requests.len(), TURNS * (BREAKS + 1) + 1);
+        assert_eq!((played.of("retrying").len(), played.of("replied").len()), (TURNS * BREAKS, TURNS + 1));
+        let ran = fs::read_to_string(bench.root().join("ran")).unwrap();
+        assert_eq!(ran, (0..TURNS).map(|turn| format!("{turn}\n")).collect::<String>());
+    }
+}
