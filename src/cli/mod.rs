@@ -22,6 +22,7 @@ mod past;
 mod project_settings;
 mod prompt;
 mod rehearse;
+mod replay;
 mod run;
 mod sandbox;
 mod settings;

@@ -4,8 +4,7 @@ use super::Context;
 use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
-use super::narration::Narration;
-use super::past;
+use super::replay;
 use super::status::tone;
 use crate::engine;
 use crate::engine::workspace::Access;
@@ -62,7 +61,7 @@ fn session(workspace: &Workspace, number: u32, json: bool, context: &Context) ->
         context.output.json(&Value::Array(events));
         return Ok(());
     }
-    session_lines(&events).iter().for_each(|line| context.output.data_line(line));
+    replay::lines(&events).iter().for_each(|line| context.output.data_line(line));
     Ok(())
 }
 
@@ -107,16 +106,6 @@ pub(super) fn feature_lines(feature: &Value, state: &str) -> Vec<Line> {
 fn head(feature: &Value, state: &str) -> Line {
     let id = feature["id"].as_str().unwrap_or_default();
     Line::new(Tone::Strong, id).add(Tone::Plain, ": ").add(tone(state), state)
-}
-
-/// Renders a session's recorded events as the lines that were shown while it ran.
-pub(super) fn session_lines(events: &[Value]) -> Vec<Line> {
-    let mut narration = Narration::default();
-    let mut tell = |value: &Value| match past::event(value) {
-        Some(event) => narration.tell(&event),
-        None => vec![Line::new(Tone::Dim, &format!("({} is not known to this version)", value["type"]))],
-    };
-    events.iter().flat_map(&mut tell).collect()
 }
 
 fn labelled(label: &str, text: &str) -> Line {
@@ -353,22 +342,5 @@ tries          2
 ";
         let lines: Vec<Line> = [verdict, block, other].iter().flat_map(history_lines).collect();
         assert_eq!(rendered(&lines), expected);
-    }
-
-    #[test]
-    fn a_session_is_told_as_it_was_when_it_ran() {
-        let events = [
-            json!({"type": "session_started", "at": "…", "session": 2, "kind": "initializer", "feature": null, "title": null, "model": "m"}),
-            json!({"type": "tool_started", "turn": 1, "id": "t", "name": "bash", "input": {"command": "ls"}}),
-            json!({"type": "teleported", "to": "mars"}),
-            json!({"type": "session_ended", "session": 2, "reason": "handed over", "outcome": "passed"}),
-        ];
-        let expected = "\
-session 2 · initializer · m
-  bash: ls
-(\"teleported\" is not known to this version)
-session 2 ended: handed over (check passed)
-";
-        assert_eq!(rendered(&session_lines(&events)), expected);
     }
 }
