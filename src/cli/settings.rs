@@ -6,6 +6,7 @@ use crate::config;
 use crate::config::Checkout;
 use crate::config::Config;
 use crate::config::Review;
+use crate::config::Tools;
 use crate::engine::budget::Limit;
 use crate::engine::budget::Limits;
 use crate::engine::budget::Price;
@@ -20,6 +21,7 @@ use crate::provider;
 use crate::provider::Secret;
 use crate::sandbox;
 use crate::tools;
+use crate::tools::Declared;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -73,6 +75,10 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         sandbox: sandbox_settings,
         sandbox_foreseen: super::sandbox::foreseen(config),
         tool_limits: tools::Limits::default(),
+        tools: match config.provider.tools {
+            Tools::Typed => Declared::Typed,
+            Tools::Custom => Declared::Custom,
+        },
         caps: Caps {
             file_bytes: config.memory.file_bytes,
             files: config.memory.files,

@@ -67,7 +67,15 @@ pub struct Provider {
     pub key_env: String,
     pub version: String,
     pub betas: Vec<String>,
+    pub tools: Tools,
     pub outage_budget: Duration,
+}
+
+/// How the tools are declared that the service has types for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Tools {
+    Typed,
+    Custom,
 }
 
 /// What becomes of a long conversation.
@@ -240,7 +248,6 @@ fn read_agent(layers: &Layers) -> Result<Agent> {
 }
 
 fn read_provider(layers: &Layers) -> Result<Provider> {
-    layers.get("provider.tools")?.choice(&[("typed", ()), ("custom", ())])?;
     let address = layers.get("provider.base_url")?;
     let base_url = address.filled()?.trim_end_matches('/').to_owned();
     if !base_url.starts_with("https://") && !base_url.starts_with("http://") {
@@ -251,6 +258,7 @@ fn read_provider(layers: &Layers) -> Result<Provider> {
         key_env: layers.get("provider.key_env")?.filled()?,
         version: layers.get("provider.version")?.filled()?,
         betas: layers.get("provider.betas")?.list()?,
+        tools: layers.get("provider.tools")?.choice(&[("typed", Tools::Typed), ("custom", Tools::Custom)])?,
         outage_budget: layers.get("provider.outage_budget")?.duration_or_off()?,
     })
 }

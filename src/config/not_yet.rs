@@ -5,12 +5,8 @@ use crate::failure::Failure;
 use anyhow::Result;
 
 /// Settings, and the values this version can honour.
-const HONOURED: [(&str, &[&str]); 4] = [
-    ("agent.driver", &["api"]),
-    ("provider.tools", &["typed"]),
-    ("run.branch", &[""]),
-    ("memory.secrets", &["refuse"]),
-];
+const HONOURED: [(&str, &[&str]); 3] =
+    [("agent.driver", &["api"]), ("run.branch", &[""]), ("memory.secrets", &["refuse"])];
 
 /// Refuses the first value this version would silently ignore.
 pub(super) fn refuse(layers: &Layers) -> Result<()> {

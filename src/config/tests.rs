@@ -267,7 +267,6 @@ fn the_settings_of_the_gate_are_read_and_a_bad_pattern_is_refused() {
 fn what_is_not_there_yet_is_refused_not_ignored() {
     let cases = [
         ("[agent]\ndriver = \"acp\"", "`agent.driver` is `acp`", "use `api`"),
-        ("[provider]\ntools = \"custom\"", "`provider.tools` is `custom`", "use `typed`"),
         ("[run]\nbranch = \"b\"", "`run.branch` is `b`", "leave it empty"),
         ("[memory]\nsecrets = \"allow\"", "`memory.secrets` is `allow`", "use `refuse`"),
     ];

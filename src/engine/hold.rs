@@ -167,6 +167,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         limits: ws.settings.tool_limits.clone(),
         head_tree,
         init_script: script,
+        declared: ws.settings.tools,
     };
     let gate = Gate {
         project: &ws.project,

@@ -51,14 +51,21 @@ pub fn open(
 ) -> Result<Opening> {
     let limits = &ws.settings.tool_limits;
     let (bash_limit, bash_most) = (duration::spell(limits.usual), duration::spell(limits.most));
+    let memory_protocol = ws.settings.tools == tools::Declared::Custom;
     let notices: Vec<String> = recover::newest_interrupted(ws, session.number)?.into_iter().collect();
     match &session.feature {
         Some(id) => Ok(Opening {
-            system: Rules { bash_limit, bash_most }.render()?,
+            system: Rules { bash_limit, bash_most, memory_protocol }.render()?,
             first: work(ws, session, id, &notices, init_result, recalled)?,
         }),
         None => Ok(Opening {
-            system: InitializerRules { bash_limit, bash_most, features_a_call: tools::FEATURES_A_CALL }.render()?,
+            system: InitializerRules {
+                bash_limit,
+                bash_most,
+                features_a_call: tools::FEATURES_A_CALL,
+                memory_protocol,
+            }
+            .render()?,
             first: initializer(ws, session.number, &notices)?,
         }),
     }

@@ -35,6 +35,7 @@ pub struct Settings {
     /// What would hold commands, for a command that runs none.
     pub sandbox_foreseen: &'static str,
     pub tool_limits: tools::Limits,
+    pub tools: tools::Declared,
     /// Tokens that the model's window holds; zero: unknown.
     pub window: u64,
     /// The share of the window at which old tool results are cleared.

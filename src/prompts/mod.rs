@@ -35,6 +35,8 @@ pub struct Rules {
     pub bash_limit: String,
     /// How long it may take when asked for, in words.
     pub bash_most: String,
+    /// The service adds no words of its own about memory.
+    pub memory_protocol: bool,
 }
 
 /// What a work session starts with.
@@ -108,6 +110,8 @@ pub struct InitializerRules {
     pub bash_limit: String,
     pub bash_most: String,
     pub features_a_call: usize,
+    /// The service adds no words of its own about memory.
+    pub memory_protocol: bool,
 }
 
 /// What an initializer session starts with.
@@ -315,15 +319,21 @@ scratch.txt
 
     #[test]
     fn an_undefined_value_is_an_error_that_names_the_template() {
-        let error =
-            render("prompts/x.md", "{{ absent }}", &Rules { bash_limit: String::new(), bash_most: String::new() });
+        let error = render(
+            "prompts/x.md",
+            "{{ absent }}",
+            &Rules { bash_limit: String::new(), bash_most: String::new(), memory_protocol: false },
+        );
         let text = format!("{:#}", error.unwrap_err());
         assert!(text.starts_with("could not render `templates/prompts/x.md`: undefined value"), "{text}");
     }
 
     #[test]
     fn the_rules_say_what_a_session_must_know() {
-        let rules = Rules { bash_limit: "2 minutes".to_owned(), bash_most: "10 minutes".to_owned() }.render().unwrap();
+        let rules =
+            Rules { bash_limit: "2 minutes".to_owned(), bash_most: "10 minutes".to_owned(), memory_protocol: false }
+                .render()
+                .unwrap();
         for told in [
             "Only longhaul marks a feature done",
             "Each call is a fresh process",
@@ -357,8 +367,11 @@ scratch.txt
             bash_limit: "2 minutes".to_owned(),
             bash_most: "10 minutes".to_owned(),
             features_a_call: 25,
+            memory_protocol: true,
         };
-        assert!(rules.render().unwrap().contains("at most 25 a call"));
+        let rules = rules.render().unwrap();
+        assert!(rules.contains("at most 25 a call"));
+        assert!(rules.contains("Nothing else of this conversation is kept"), "{rules}");
     }
 
     #[test]

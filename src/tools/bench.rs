@@ -97,6 +97,7 @@ impl Bench {
             artifacts: Artifacts::new(&outside.join("artifacts"), &[]),
             limits: Limits { grace: Duration::from_millis(200), ..Limits::default() },
             head_tree: String::new(),
+            declared: crate::tools::Declared::Typed,
             init_script: None,
         };
         Toolbox::new(place, kind).unwrap()

@@ -6,12 +6,98 @@ use serde_json::json;
 use super::edit;
 use super::initializer::FEATURES_A_CALL;
 
+/// How the tools are declared that the service has types for.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Declared {
+    /// By their type: the model was trained with it, and the service adds its schema.
+    #[default]
+    Typed,
+    /// With a schema of our own, for endpoints that do not know the types.
+    Custom,
+}
+
 /// Returns the tools of both kinds of session.
-pub(super) fn shared() -> Vec<Value> {
+pub(super) fn shared(declared: Declared) -> Vec<Value> {
+    let known = match declared {
+        Declared::Typed => vec![
+            json!({"type": "memory_20250818", "name": "memory"}),
+            json!({"type": "bash_20250124", "name": "bash"}),
+            json!({"type": "text_editor_20250728", "name": "str_replace_based_edit_tool", "max_characters": edit::SHOWN}),
+        ],
+        Declared::Custom => vec![memory(), bash(), editor()],
+    };
+    known.into_iter().chain(own()).collect()
+}
+
+fn memory() -> Value {
+    tool(
+        "memory",
+        "Reads and writes the files under `/memories`, which survive this session. A path is absolute, such as \
+         `/memories/notes/db.md`; `view` of a folder lists it.",
+        &json!({
+            "command": choice(&["view", "create", "str_replace", "insert", "delete", "rename"]),
+            "path": text("For all but `rename`: the file or folder."),
+            "view_range": lines(),
+            "file_text": text("For `create`: the whole text of the new file."),
+            "old_str": text("For `str_replace`: the text to replace; it must be there exactly once."),
+            "new_str": text("For `str_replace`: the text in its place."),
+            "insert_line": {"type": "integer", "description": "For `insert`: the line after which it goes; 0: at the top."},
+            "insert_text": text("For `insert`: the text."),
+            "old_path": text("For `rename`: the file or folder."),
+            "new_path": text("For `rename`: its new path."),
+        }),
+        &["command"],
+    )
+}
+
+fn bash() -> Value {
+    tool(
+        "bash",
+        "Runs a command with bash in a fresh process and answers with its output. The working directory is kept.",
+        &json!({
+            "command": text("The command."),
+            "restart": {"type": "boolean", "description": "True, without a command: ends what runs in the background."},
+            "timeout": {"type": "number", "description": "Seconds it may take."},
+        }),
+        &[],
+    )
+}
+
+fn editor() -> Value {
+    tool(
+        "str_replace_based_edit_tool",
+        "Views and edits the text files of the project; `view` of a folder lists it, of an image shows it.",
+        &json!({
+            "command": choice(&["view", "create", "str_replace", "insert"]),
+            "path": text("The file or folder, absolute or from the project's root."),
+            "view_range": lines(),
+            "file_text": text("For `create`: the whole text of the file."),
+            "old_str": text("For `str_replace`: the text to replace; it must be there exactly once."),
+            "new_str": text("For `str_replace`: the text in its place."),
+            "insert_line": {"type": "integer", "description": "For `insert`: the line after which it goes; 0: at the top."},
+            "insert_text": text("For `insert`: the text."),
+        }),
+        &["command", "path"],
+    )
+}
+
+fn choice(values: &[&str]) -> Value {
+    json!({"type": "string", "enum": values})
+}
+
+fn lines() -> Value {
+    json!({
+        "type": "array",
+        "items": {"type": "integer"},
+        "minItems": 2,
+        "maxItems": 2,
+        "description": "For `view` of a file: the first and the last line, from 1; -1 is the end.",
+    })
+}
+
+/// Returns those of longhaul's own.
+fn own() -> Vec<Value> {
     vec![
-        json!({"type": "memory_20250818", "name": "memory"}),
-        json!({"type": "bash_20250124", "name": "bash"}),
-        json!({"type": "text_editor_20250728", "name": "str_replace_based_edit_tool", "max_characters": edit::SHOWN}),
         tool(
             "checklist",
             "Shows the features of the project and their states. `list` gives a page of all, one line each; \

@@ -34,6 +34,7 @@ use serde_json::Value;
 pub use artifacts::Artifacts;
 pub use bash::Limits;
 pub use checklist::line;
+pub use definitions::Declared;
 pub use edit::TORN;
 pub use edit::answer as edit;
 pub use hand_over::HandOver;
@@ -82,6 +83,7 @@ pub struct Workplace<'a> {
     pub head_tree: String,
     /// The init script memory names, inside the project.
     pub init_script: Option<String>,
+    pub declared: Declared,
 }
 
 /// Which tools there are beside the shared ones.
@@ -128,7 +130,7 @@ impl<'a> Toolbox<'a> {
             Kind::Work { .. } => definitions::work(),
             Kind::Initializer { .. } => definitions::initializer(),
         };
-        [definitions::shared(), own].concat()
+        [definitions::shared(self.place.declared), own].concat()
     }
 
     /// Runs one call. What is wrong with it is a result for the model.

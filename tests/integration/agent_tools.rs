@@ -102,6 +102,7 @@ impl Session {
             artifacts: Artifacts::new(&self.project.home().join("artifacts"), &[]),
             limits: Limits::default(),
             head_tree: String::new(),
+            declared: longhaul::tools::Declared::Typed,
             init_script: Some("init.sh".to_owned()),
         };
         let mut toolbox = Toolbox::new(workplace, Kind::Work { feature, gate }).unwrap();

@@ -5,6 +5,7 @@ use crate::support::KEY;
 use crate::support::Project;
 use crate::support::bash;
 use crate::support::hand_over;
+use crate::support::memory;
 use crate::support::reply;
 use crate::support::session;
 use crate::support::signal;
@@ -127,4 +128,25 @@ fn the_events_of_a_run_are_streamed_as_json_and_nothing_else() {
     let stopped = project.feature("b", "test -f b").run(["run", "--json", "--tokens", "1"]);
     let last: serde_json::Value = serde_json::from_str(stopped.stdout.lines().last().unwrap()).unwrap();
     assert_eq!(last["code"], stopped.code.unwrap());
+}
+
+#[test]
+fn an_endpoint_without_typed_tools_gets_schemas_and_the_words_about_memory() {
+    let project = Project::ready().feature("a", "test -f a").model([session([
+        reply([bash("touch a"), memory(json!({ "command": "view", "path": "/memories" }))]),
+        reply([hand_over()]),
+    ])]);
+
+    project.run(["run", "--set", "provider.tools=custom"]).exits(0);
+
+    let request = &project.played().requests()[0];
+    let tools = request["tools"].as_array().unwrap();
+    assert!(tools.iter().all(|tool| tool["type"].is_null() && tool["input_schema"]["type"] == "object"), "{tools:?}");
+    for name in ["memory", "bash", "str_replace_based_edit_tool", "hand_over"] {
+        assert!(tools.iter().any(|tool| tool["name"] == name), "{name}");
+    }
+    assert!(
+        request["system"][0]["text"].as_str().unwrap().contains("view `/memories` and the notes that matter before")
+    );
+    assert!(project.played().results_in(2).contains("/memories/features.json"), "it works like the typed one");
 }
