@@ -31,9 +31,6 @@ use crate::tools::Toolbox;
 const WINDOW_ALMOST_FULL: f64 = 0.8;
 /// The share above which no reply fits any more.
 const WINDOW_FULL: f64 = 0.95;
-/// Below this share an estimate will do; above it the service is asked to count, if much rests on the estimate.
-const WINDOW_HALF_FULL: f64 = 0.5;
-const MUCH: f64 = 0.02;
 /// A reply after one that was cut off may be this many times as long.
 const LARGER: u32 = 2;
 const ASK_TO_HAND_OVER: &str = "The conversation is almost as long as the model can take. Commit what works, \
@@ -288,8 +285,9 @@ impl Session<'_> {
     /// Returns the share of the window that the next request fills.
     fn filled(&mut self, toolbox: &Toolbox) -> f64 {
         let size = self.size();
-        let estimate = self.gauge.share(self.gauge.tokens(size));
-        if estimate > WINDOW_HALF_FULL && self.gauge.estimated(size) > MUCH {
+        let clearing = clearing::threshold(self.driver.settings.clear_at);
+        // An estimate will do where an error of half of it decides nothing.
+        if self.gauge.is_close(size, &[clearing, WINDOW_ALMOST_FULL, WINDOW_FULL]) {
             let request = self.request(toolbox, self.driver.settings.max_tokens);
             if let Some(tokens) = self.driver.client.count(&request, self.driver.interrupt) {
                 self.gauge.set(tokens, size);

@@ -28,6 +28,11 @@ const KEEP: usize = 5;
 /// Results that are not much longer than their pointer stay.
 const SMALLEST: usize = 1_000;
 
+/// Returns the share of the window at which something is taken out here.
+pub(super) fn threshold(clear_at: f64) -> f64 {
+    clear_at + ABOVE
+}
+
 /// Why something is taken out.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Reason {
@@ -91,7 +96,7 @@ impl Goal {
         };
         let share = gauge.share(gauge.tokens(size));
         let goal = Self {
-            text: if share > clear_at + ABOVE { gauge.bytes(share - BELOW) } else { 0 },
+            text: if share > threshold(clear_at) { gauge.bytes(share - BELOW) } else { 0 },
             bytes: if size.bytes > MOST_BYTES { size.bytes - MOST_BYTES / 2 } else { 0 },
             images: if size.images > MOST_IMAGES { size.images - MOST_IMAGES / 2 } else { 0 },
         };

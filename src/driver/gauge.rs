@@ -105,9 +105,10 @@ impl Gauge {
         if self.window == 0 { 0.0 } else { tokens / self.window as f64 }
     }
 
-    /// Returns the share of the window that rests on an estimate.
-    pub(super) fn estimated(&self, size: Size) -> f64 {
-        self.share(self.fresh(size).abs())
+    /// Tells whether a count could move a conversation of this size across one of these shares of the window.
+    pub(super) fn is_close(&self, size: Size, shares: &[f64]) -> bool {
+        let (share, error) = (self.share(self.tokens(size)), self.share(self.fresh(size).abs()) / 2.0);
+        shares.iter().any(|at| (share - at).abs() < error)
     }
 
     /// Returns the bytes of text that this share of the window holds.
@@ -161,7 +162,16 @@ mod tests {
         assert_eq!(gauge.tokens(text(1000)), 200.0);
         assert_eq!(gauge.tokens(text(1500)), 300.0, "five bytes a token");
         assert_eq!(gauge.tokens(text(500)), 100.0, "and less after a clearing");
-        assert_eq!((gauge.share(300.0), gauge.estimated(text(1500)), gauge.bytes(0.1)), (0.3, 0.1, 500));
+        assert_eq!((gauge.share(300.0), gauge.bytes(0.1)), (0.3, 500));
+    }
+
+    #[test]
+    fn a_count_is_worth_asking_for_only_where_it_decides() {
+        let mut gauge = Gauge::new(1000);
+        gauge.learn(&reply(500, json!({})), text(2500));
+        assert!(!gauge.is_close(text(2500), &[0.5]), "it was just measured");
+        assert!(gauge.is_close(text(3000), &[0.64]) && gauge.is_close(text(3000), &[0.1, 0.56]));
+        assert!(!gauge.is_close(text(3000), &[0.5, 0.7]));
     }
 
     #[test]

@@ -123,7 +123,7 @@ fn initializer(ws: &mut Workspace, number: u32, notices: &[String]) -> Result<St
         root: ws.project.root().display().to_string(),
         branch: head.branch.clone(),
         notices: notices.to_vec(),
-        spec: ws.memory.read(SPEC)?.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()),
+        spec: spec(ws)?,
         total: checklist.features().len(),
         features: checklist.features().iter().map(|feature| line(&checklist, feature, &head.tree)).collect(),
         without_check: without_check.map(|feature| feature.id.clone()).collect(),
@@ -138,6 +138,22 @@ fn initializer(ws: &mut Workspace, number: u32, notices: &[String]) -> Result<St
 
 fn name(ws: &Workspace) -> String {
     ws.project.root().file_name().map(|name| name.to_string_lossy().into_owned()).unwrap_or_default()
+}
+
+/// Returns the specification; of one that would fill the window its beginning, and how to read on.
+fn spec(ws: &Workspace) -> Result<Option<String>> {
+    let Some(bytes) = ws.memory.read(SPEC)? else { return Ok(None) };
+    let text = String::from_utf8_lossy(&bytes).into_owned();
+    // A token holds some characters, so this is a part of the window.
+    let most = usize::try_from(ws.settings.window).unwrap_or(usize::MAX);
+    let Some((end, _)) = text.char_indices().nth(most) else { return Ok(Some(text)) };
+    let end = text[..end].rfind('\n').unwrap_or(end);
+    let (lines, all) = (text[..end].lines().count(), text.lines().count());
+    Ok(Some(format!(
+        "{}\n[… lines {} to {all} are left out: read them with the `memory` tool, `view` with `view_range`]",
+        &text[..end],
+        lines + 1
+    )))
 }
 
 fn progress(ws: &Workspace) -> Result<String> {

@@ -75,6 +75,8 @@ impl Fault {
             Self::Connection(_) | Self::Silent(_) | Self::Broken(_) => true,
             Self::Settled(_) => false,
             Self::Service { error, .. } if is_spend_limit(&error.code) => false,
+            // Whatever its type says: the summing up is not to be had for the moment.
+            Self::Service { error, .. } if error.code == "compaction_unavailable" => true,
             Self::Service { status, error, hints } => hints.again.unwrap_or_else(|| {
                 let by_kind = TABLE.iter().find(|(kind, _, _)| *kind == error.kind);
                 let by_status = TABLE.iter().find(|(_, of, _)| Some(*of) == *status);
@@ -223,6 +225,15 @@ mod tests {
         }
         assert!(!fault.passes());
         assert!(!with_hints(fault, Some(true), None).passes(), "whatever a header says");
+    }
+
+    #[test]
+    fn a_summing_up_that_is_not_to_be_had_for_the_moment_is_waited_for() {
+        let mut fault = service(Some(400), "invalid_request_error");
+        if let Fault::Service { error, .. } = &mut fault {
+            error.code = "compaction_unavailable".to_owned();
+        }
+        assert!(fault.passes());
     }
 
     #[test]

@@ -14,6 +14,8 @@ use sha2::Sha256;
 use crate::process::Output;
 use crate::tools::clip;
 
+/// Digits of a digest in a name: the names of many texts stay in the context.
+const DIGITS: usize = 16;
 const HIDDEN: &str = "[secret left out]";
 
 /// The session's folder of kept texts, each named by its digest.
@@ -45,7 +47,8 @@ impl Artifacts {
     /// Keeps a text and returns its file.
     pub fn keep(&self, text: &str) -> Result<PathBuf> {
         let kept = self.without_secrets(text);
-        let path = self.folder.join(format!("{:x}.txt", Sha256::digest(kept.as_bytes())));
+        let digest = format!("{:x}", Sha256::digest(kept.as_bytes()));
+        let path = self.folder.join(format!("{}.txt", &digest[..DIGITS]));
         self.write(&path, kept.as_bytes())?;
         Ok(path)
     }
@@ -77,8 +80,8 @@ impl Artifacts {
     /// Keeps a text, and says how it begins and where it is.
     pub fn point_to(&self, text: &str) -> Result<String> {
         let path = self.keep(text)?;
-        let first = clip::head(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default(), 120);
-        Ok(format!("a result of {} bytes that begins with `{first}`; the whole is in {}", text.len(), read_on(&path)))
+        let first = clip::head(text.lines().map(str::trim).find(|line| !line.is_empty()).unwrap_or_default(), 60);
+        Ok(format!("{} bytes that begin with `{first}`, in `{}`", text.len(), path.display()))
     }
 
     fn write(&self, path: &Path, bytes: &[u8]) -> Result<()> {
@@ -130,7 +133,8 @@ mod tests {
         let shown = artifacts(folder.path()).show(&text, 1000).unwrap();
 
         assert!(shown.text.starts_with("headä") && shown.text.ends_with("ätail") && shown.text.chars().count() <= 1000);
-        let path = folder.path().join(format!("artifacts/{:x}.txt", Sha256::digest(text.as_bytes())));
+        let digest = format!("{:x}", Sha256::digest(text.as_bytes()));
+        let path = folder.path().join(format!("artifacts/{}.txt", &digest[..DIGITS]));
         assert_eq!(fs::read_to_string(&path).unwrap(), text);
         let rest = format!("the whole of 10008 bytes is in `{}`; read on with `sed", path.display());
         assert!(shown.rest.unwrap().starts_with(&rest));

@@ -9,6 +9,8 @@ use crate::support::reply;
 use crate::support::request;
 use crate::support::say;
 use crate::support::session;
+use longhaul::message::Message;
+use longhaul::message::StopReason;
 use longhaul::process::Interrupt;
 use longhaul::provider::Client;
 use longhaul::provider::Request;
@@ -148,6 +150,36 @@ fn the_edits_go_out_as_the_settings_say() {
     let project = play();
     project.run(["run", "--sessions", "1", "--set", "context.edits=[]"]);
     assert_eq!(project.played().requests()[0]["context_management"], Value::Null);
+}
+
+#[test]
+fn a_summary_of_the_service_goes_back_as_it_came() {
+    let block = json!({"type": "compaction", "content": null});
+    let delta = json!({"type": "compaction_delta", "content": "so far", "encrypted_content": "c2VjcmV0", "new": [1.5]});
+    let usage = json!({"input_tokens": 40, "output_tokens": 5});
+    let events = [
+        json!({"type": "message_start", "message": {"id": "m", "content": [], "usage": usage}}),
+        json!({"type": "content_block_start", "index": 0, "content_block": block}),
+        json!({"type": "content_block_delta", "index": 0, "delta": delta}),
+        json!({"type": "content_block_stop", "index": 0}),
+        json!({"type": "message_delta", "delta": {"stop_reason": "compaction"}, "usage": usage}),
+        json!({"type": "message_stop"}),
+    ];
+    let stream: String =
+        events.iter().map(|event| format!("event: {}\ndata: {event}\n\n", event["type"].as_str().unwrap())).collect();
+    let stream = Answer::new(200, &[("content-type", "text/event-stream")], stream);
+    let replay = Replay::start(vec![stream, message("two")]);
+    let client = Client::new(settings(replay.base_url())).unwrap();
+    let mut request = Request { window: 200_000, ..request() };
+
+    let reply = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap();
+    request.messages.push(Message::assistant(reply.content()));
+    client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap();
+
+    assert_eq!(reply.stop_reason, StopReason::Compaction);
+    let sent = replay.requests().remove(1);
+    let expected = r#"{"type":"compaction","content":"so far","encrypted_content":"c2VjcmV0","new":[1.5]}"#;
+    assert!(sent.contains(expected), "{sent}");
 }
 
 fn counted(tokens: u64) -> Answer {

@@ -63,10 +63,10 @@ fn old_results_become_pointers_to_their_text_and_those_of_memory_and_the_newest_
     let results = results(&played);
     assert_eq!(results.len(), 14);
     assert!(results[1].contains("memory memory"), "a result of the memory tool stays: {}", results[1]);
-    assert!(results[2].starts_with("[cleared to make room: a result of 100"), "{}", results[2]);
-    assert!(results[2].contains("that begins with `number 0`"), "{}", results[2]);
+    assert!(results[2].starts_with("[cleared to make room: 100"), "{}", results[2]);
+    assert!(results[2].contains("that begin with `number 0`"), "{}", results[2]);
     assert!(results[9..].iter().all(|result| result.len() > 10_000), "the newest five stay");
-    let path = results[2].split("the whole is in `").nth(1).unwrap().split('`').next().unwrap();
+    let path = results[2].split(", in `").nth(1).unwrap().split('`').next().unwrap();
     let kept = fs::read_to_string(path).unwrap();
     assert_eq!(json!(kept), played.of("tool_ended")[2]["content"], "it can be taken back as it was");
 }

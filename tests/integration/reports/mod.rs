@@ -8,4 +8,5 @@ mod done;
 mod gate;
 mod git;
 mod hooks;
+mod prompts;
 mod state;

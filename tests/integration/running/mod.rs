@@ -7,6 +7,7 @@ use crate::support::session;
 use serde_json::Value;
 
 mod checks;
+mod context;
 mod faults;
 mod initializer;
 mod limits;
