@@ -93,6 +93,7 @@ impl Stand {
             interrupt: &self.interrupt,
             files: CheckFiles::default(),
             init_script: None,
+            install_script: None,
             artifacts: self.folder.path().join("artifacts"),
             left_out: Vec::new(),
             before: Marks::new(),

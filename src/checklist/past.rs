@@ -25,6 +25,13 @@ impl Feature {
         self.baseline.as_ref().filter(|baseline| !is_green(&baseline.verdict))
     }
 
+    /// Returns the commit on which the check, as it is now, was first judged.
+    pub fn since(&self) -> Option<&str> {
+        let baseline = self.baseline.as_ref()?;
+        let of_this = self.is_of_this_check(&Value::from(baseline.check.as_str()));
+        of_this.then(|| baseline.since.as_deref().unwrap_or(&baseline.commit))
+    }
+
     /// Returns when the check last passed, as written; empty when it never did.
     pub fn checked_at(&self) -> String {
         let green = self.last_verdict.as_ref().filter(|_| !self.is_done() && self.is_already_green());

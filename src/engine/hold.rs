@@ -166,6 +166,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         interrupt: ws.interrupt,
         files,
         init_script: place.init_script.as_deref().map(|script| tools::init_command(script, Phase::Start)),
+        install_script: place.init_script.as_deref().map(|script| tools::init_command(script, Phase::Install)),
         artifacts: session.artifacts.clone(),
         left_out: Vec::new(),
         before: session.untracked.clone(),

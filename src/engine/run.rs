@@ -7,6 +7,7 @@ use crate::driver::Ending;
 use crate::engine::breaker;
 use crate::engine::breaker::Breaker;
 use crate::engine::budget::Budget;
+use crate::engine::checkout;
 use crate::engine::counted;
 use crate::engine::hold;
 use crate::engine::pick;
@@ -77,8 +78,8 @@ fn held_by(ws: &Workspace) -> Result<String> {
         (_, Reach::Setup) => "no network but for installing",
         (_, Reach::Nobody) => "no network",
     };
-    let (place, why) = gate::place(&ws.project, ws.settings.gate.checkout, &ws.settings.gate.prepare)?;
-    Ok(format!("sandbox: {}, {network} · checks run {place}: {why}", sandbox.level))
+    let checkout = checkout::checkout(ws, &ws.committed_checklist()?.0)?;
+    Ok(format!("sandbox: {}, {network} · checks run {checkout}", sandbox.level))
 }
 
 /// Does the next thing: a check, a sweep, a session, or the end.

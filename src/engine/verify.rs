@@ -111,9 +111,10 @@ fn red(feature: &Feature) -> Option<Red> {
 }
 
 /// Hands to the gate what is recorded of a feature.
-fn known(ws: &Workspace, feature: &Feature) -> Known {
+pub fn known(ws: &Workspace, feature: &Feature) -> Known {
     let tree_of = |commit: &str| ws.project.tree_of(commit).ok();
-    let mut known = Known { red: red(feature), flaky: feature.is_flaky(), results: feature.results() };
+    let since = feature.since().map(str::to_owned);
+    let mut known = Known { red: red(feature), since, flaky: feature.is_flaky(), results: feature.results() };
     let digest = feature.check.as_ref().map(gate::Check::digest);
     let failure = feature.red().filter(|red| red.is_failure() && Some(&red.check) == digest.as_ref());
     known.results.extend(failure.and_then(|red| Some((tree_of(&red.commit)?, false))));
@@ -236,15 +237,13 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
         if verdict.is_red() || verdict.finding().is_green() {
             checklist.set_baseline(id, &verdict)?;
             told.push(Fact::verdict("baseline", &verdict));
+            ws.project.keep_base(verdict.commit())?;
         } else {
             // Without a baseline nothing could ever prove it: a person has to look before a session is spent.
             let why = format!("its check has no baseline: {}", verdict.trial().sentence());
             checklist.record(id, &verdict, false)?;
             checklist.block(id, &why)?;
             told.extend([Fact::verdict("verdict", &verdict), Fact::of("block", id, json!({"reason": why}))]);
-        }
-        if verdict.is_red() {
-            ws.project.keep_base(verdict.commit())?;
         }
     }
     let origin = ws.origin(at.session, None);

@@ -273,12 +273,15 @@ impl<'a> Workspace<'a> {
 
     /// Makes the gate for the committed checks of now.
     pub fn gate(&self, at: &Occasion) -> Result<Gate<'_>> {
+        let script = self.init_script()?;
+        let init = |phase| script.as_deref().map(|script| tools::init_command(script, phase));
         Ok(Gate {
             project: &self.project,
             settings: &self.settings.gate,
             interrupt: self.interrupt,
             files: self.check_files()?,
-            init_script: self.init_script()?.as_deref().map(|script| tools::init_command(script, Phase::Start)),
+            init_script: init(Phase::Start),
+            install_script: init(Phase::Install),
             artifacts: at.outputs.clone(),
             left_out: at.left_out.clone(),
             before: Marks::new(),

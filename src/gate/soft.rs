@@ -106,7 +106,8 @@ pub type Soft = BTreeMap<String, String>;
 
 /// Returns the soft closure of the checks of a project: of a tree and, where checks run in place, of what is not tracked.
 pub fn soft(project: &Project, tree: &str, settings: &Settings) -> Result<Soft> {
-    soft_at(checkout::place(project, settings.checkout, &settings.prepare)?.0, project, tree, settings)
+    let site = checkout::site(project, settings.checkout, &settings.prepare, Some(tree), None)?;
+    soft_at(site.place, project, tree, settings)
 }
 
 /// The same for a known place.

@@ -1,18 +1,19 @@
 //! Makes the tree that a check runs on: laid out, prepared, and with the approved files of the check in their places.
 
 use crate::gate::Check;
+use crate::gate::Checkout;
 use crate::gate::Finding;
 use crate::gate::Gate;
+use crate::gate::Known;
 use crate::gate::Pinned;
 use crate::gate::Settings;
+use crate::gate::Site;
 use crate::gate::checkout;
 use crate::gate::checkout::Place;
-use crate::gate::checkout::Prepared;
 use crate::gate::checkout::Private;
 use crate::gate::checkout::Tree;
 use crate::gate::closure;
 use crate::gate::difference::difference;
-use crate::gate::trial;
 use crate::gate::verdict::Trial;
 use crate::gate::words;
 use crate::process;
@@ -30,15 +31,16 @@ pub(in crate::gate) type PinnedBytes<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
 const OVERLAYS: usize = 2;
 
 impl Gate<'_> {
-    /// Tells where this check runs. What names the project by its own path would look past a tree that lies elsewhere.
-    pub(in crate::gate) fn place(&self, check: &Check) -> Result<Place> {
+    /// Tells where this check runs on a tree. What names the project by its own path would look past one that lies
+    /// elsewhere.
+    pub(in crate::gate) fn site(&self, check: &Check, known: &Known, tree: &str) -> Result<Site> {
         if self.names_project(check) {
-            return Ok(Place::InPlace);
+            return Ok(Site::named());
         }
-        Ok(checkout::place(self.project, self.settings.checkout, &self.settings.prepare)?.0)
+        checkout::site(self.project, self.settings.checkout, &self.settings.prepare, Some(tree), known.since.as_deref())
     }
 
-    pub(in crate::gate) fn names_project(&self, check: &Check) -> bool {
+    fn names_project(&self, check: &Check) -> bool {
         if self.is_bound() {
             return false;
         }
@@ -50,22 +52,22 @@ impl Gate<'_> {
     pub(in crate::gate) fn stage(
         &self,
         check: &Check,
-        place: Place,
+        site: &Site,
         tree: &str,
         pinned: PinnedBytes,
     ) -> Result<std::result::Result<Tree, Trial>> {
         let entries = self.project.entries(tree)?;
-        let mut staged = match place {
-            Place::Clean => match self.clean(tree, &entries)? {
+        let mut staged = match site.place {
+            Place::Clean => match self.clean(site, tree, &entries)? {
                 Ok(staged) => staged,
                 Err(refused) => return Ok(Err(refused)),
             },
             _ => match self.project_difference(check, self.project.root(), pinned)? {
-                None => return Ok(Ok(Tree::in_place(self.project))),
+                None => return Ok(Ok(self.disclosing(site, Tree::in_place(self.project)))),
                 Some(difference) if self.names_project(check) => {
                     return Ok(Err(Trial::refused(Finding::CheckChanged, difference)));
                 }
-                Some(_) => self.copied(tree)?,
+                Some(_) => self.disclosing(site, self.copied(tree)?),
             },
         };
         if let Some(refused) = self.lay_over(&mut staged, check, pinned)? {
@@ -91,31 +93,34 @@ impl Gate<'_> {
         Private::open(scratch, self.project.root())
     }
 
-    /// Writes the tree into the private folder, with what `prepare` makes.
-    fn clean(&self, tree: &str, entries: &[Entry]) -> Result<std::result::Result<Tree, Trial>> {
+    /// Writes the tree into the private folder, with what installing makes.
+    fn clean(&self, site: &Site, tree: &str, entries: &[Entry]) -> Result<std::result::Result<Tree, Trial>> {
         let private = self.private()?;
-        let prepare = self.settings.prepare.as_str();
-        let prepared = (!prepare.trim().is_empty()).then(|| {
-            let state = self.project.common_dir().join("longhaul");
-            let at = if self.is_bound() { self.project.root().to_owned() } else { private.tree() };
-            Prepared::of(&state, entries, prepare, &at)
-        });
-        if let Some(prepared) = prepared.as_ref().filter(|prepared| !prepared.is_kept()) {
-            checkout::check_out(self.project, tree, &private)?;
-            if let Some(failed) = trial::prepare(prepare, &self.surroundings(&private.tree(), Some(&private)))? {
-                return Ok(Err(self.saved(failed)?));
-            }
-            prepared.keep(self.project, &private.place(), &self.host_environment())?;
-            private.empty()?;
-        }
-        // What was prepared comes first: it must not lie over a file of the commit.
-        if let Some(prepared) = prepared {
-            prepared.lay(&private.tree(), &self.host_environment())?;
+        let installer = self.installer(site, entries);
+        if let Some(installer) = &installer
+            && let Some(failed) = self.install(installer, tree, entries, &private)?
+        {
+            return Ok(Err(failed));
         }
         let odd = checkout::check_out(self.project, tree, &private)?;
         let mut staged = Tree::private(private, Place::Clean);
         staged.disclosed = odd;
+        if let Some(lock) = &site.late_lock {
+            let who = if installer.is_some() { "the init script installed" } else { "nothing installs" };
+            staged.disclosed.push(format!(
+                "in a clean checkout, since `{lock}` came after the check was approved; {who} what it names"
+            ));
+            staged.lacking.extend(installer.is_none().then(|| checkout::way_out(lock)));
+        }
         Ok(Ok(staged))
+    }
+
+    /// Says of a tree why it is no clean checkout, where nobody asked for another.
+    fn disclosing(&self, site: &Site, mut tree: Tree) -> Tree {
+        if self.settings.checkout != Checkout::InPlace {
+            tree.disclosed.push(format!("not in a clean checkout: {}", site.why));
+        }
+        tree
     }
 
     /// Copies the working tree, whose check files are not the approved ones, into the private folder.

@@ -6,19 +6,25 @@
 mod copy;
 mod in_place;
 mod overlay;
+mod place;
 mod prepared;
 mod private;
 mod seal;
 
 pub(in crate::gate) use copy::copy;
-pub(in crate::gate) use in_place::committed;
 pub(in crate::gate) use in_place::left_head;
 pub(in crate::gate) use in_place::moved;
 pub(in crate::gate) use in_place::uncommitted;
 pub(in crate::gate) use overlay::drop_compiled;
 pub(in crate::gate) use overlay::is_of_project;
 pub(in crate::gate) use overlay::overlay;
+pub use place::Checkout;
+pub use place::Place;
+pub use place::Site;
+pub use place::site;
+pub(in crate::gate) use place::way_out;
 pub(in crate::gate) use prepared::Prepared;
+pub(in crate::gate) use prepared::named_in;
 pub(in crate::gate) use private::Private;
 
 use crate::project::Entry;
@@ -28,60 +34,12 @@ use crate::project::file_id;
 use crate::project::is_lock_file;
 use anyhow::Result;
 use seal::Seal;
-use std::fmt::Display;
-use std::fmt::Formatter;
 use std::fs;
 use std::fs::File;
 use std::io::Read;
 use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
-
-/// What the setting `gate.checkout` asks for.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Checkout {
-    #[default]
-    Auto,
-    Clean,
-    InPlace,
-}
-
-/// Where a check ran; kept in the evidence.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Place {
-    Clean,
-    InPlace,
-    Copy,
-}
-
-impl Display for Place {
-    fn fmt(&self, formatter: &mut Formatter) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::Clean => "clean",
-            Self::InPlace => "in-place",
-            Self::Copy => "copy",
-        })
-    }
-}
-
-/// Tells where the checks of a project run, and why.
-pub fn place(project: &Project, wanted: Checkout, prepare: &str) -> Result<(Place, String)> {
-    match wanted {
-        Checkout::Clean => return Ok((Place::Clean, "`gate.checkout` says so".to_owned())),
-        Checkout::InPlace => return Ok((Place::InPlace, "`gate.checkout` says so".to_owned())),
-        Checkout::Auto if !prepare.trim().is_empty() => {
-            return Ok((Place::Clean, "`gate.prepare` installs what it needs".to_owned()));
-        }
-        Checkout::Auto => {}
-    }
-    let head = project.head()?;
-    let entries = head.map_or_else(|| Ok(Vec::new()), |head| project.entries(&head.tree))?;
-    let mut paths = entries.iter().map(|entry| entry.path.to_string_lossy());
-    Ok(match paths.find(|path| is_lock_file(path)) {
-        Some(path) => (Place::InPlace, format!("`{path}` is there, and no `gate.prepare` installs what it names")),
-        None => (Place::Clean, "there is no lock file".to_owned()),
-    })
-}
 
 /// A tree that a check can run on.
 pub(in crate::gate) struct Tree {
@@ -93,6 +51,8 @@ pub(in crate::gate) struct Tree {
     pub difference: String,
     /// What a person should know of it.
     pub disclosed: Vec<String>,
+    /// What it lacks on purpose: told of a check that does not pass on it.
+    pub lacking: Vec<String>,
     seal: Option<Seal>,
     /// Gone with the tree.
     pub private: Option<Private>,
@@ -110,8 +70,8 @@ impl Tree {
     }
 
     fn new(folder: PathBuf, place: Place, private: Option<Private>) -> Self {
-        let (overlaid, difference, disclosed) = (Vec::new(), String::new(), Vec::new());
-        Self { folder, place, overlaid, difference, disclosed, seal: None, private }
+        let (overlaid, disclosed, lacking) = (Vec::new(), Vec::new(), Vec::new());
+        Self { folder, place, overlaid, difference: String::new(), disclosed, lacking, seal: None, private }
     }
 
     /// Remembers the tracked files as they are now.

@@ -4,6 +4,7 @@
 use super::copy::copy;
 use super::copy::copy_each;
 use super::private::remove;
+use crate::gate::words;
 use crate::project::Elsewhere;
 use crate::project::Entry;
 use crate::project::Project;
@@ -14,7 +15,9 @@ use sha2::Digest;
 use sha2::Sha256;
 use std::cmp::Reverse;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::fs;
+use std::iter;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -25,6 +28,16 @@ const KEPT: usize = 2;
 /// The kept files of one state of the lock files.
 pub(in crate::gate) struct Prepared {
     folder: PathBuf,
+}
+
+/// Returns the files of a tree that a text names.
+pub(in crate::gate) fn named_in<'a>(text: &str, entries: &'a [Entry]) -> Vec<&'a Entry> {
+    let words = words::words(&words::spelled_out(text));
+    let entered = words.windows(2).filter(|pair| pair[0] == "cd").map(|pair| pair[1].as_str());
+    let bases: Vec<&str> = iter::once(".").chain(entered).collect();
+    let named: BTreeSet<String> =
+        bases.iter().flat_map(|base| words.iter().filter_map(|word| words::project_path(word, base, "/"))).collect();
+    entries.iter().filter(|entry| named.contains(entry.path.to_string_lossy().as_ref())).collect()
 }
 
 impl Prepared {

@@ -5,19 +5,77 @@ use super::*;
 #[test]
 fn a_lock_file_or_a_setting_decides_where_checks_run() {
     let bench = Bench::new();
-    let place = |wanted, prepare: &str| place(&bench.project, wanted, prepare).unwrap();
-    assert_eq!(place(Checkout::Auto, "").0, Place::Clean);
+    let site = |wanted, prepare: &str| site(&bench.project, wanted, prepare, None, None).unwrap();
+    let place = |wanted, prepare| site(wanted, prepare).place;
+    assert_eq!(place(Checkout::Auto, ""), Place::Clean);
     bench.write("web/package-lock.json", "{}");
-    assert_eq!(place(Checkout::Auto, "").0, Place::Clean, "it is not tracked");
+    assert_eq!(place(Checkout::Auto, ""), Place::Clean, "it is not tracked");
     bench.commit();
-    let (found, why) = place(Checkout::Auto, "");
+    let Site { place: found, why, .. } = site(Checkout::Auto, "");
     assert_eq!(found, Place::InPlace);
     let disclosed = bench.judge(&bench.approved("true")).to_evidence()["disclosed"].to_string();
     assert!(disclosed.contains("not in a clean checkout: `web/package-lock.json` is there"), "{disclosed}");
     assert!(why.contains("`web/package-lock.json`"), "{why}");
-    assert_eq!(place(Checkout::Auto, "npm ci").0, Place::Clean);
-    assert_eq!(place(Checkout::Clean, "").0, Place::Clean);
-    assert_eq!(place(Checkout::InPlace, "npm ci").0, Place::InPlace);
+    assert_eq!(place(Checkout::Auto, "npm ci"), Place::Clean);
+    assert_eq!(place(Checkout::Clean, ""), Place::Clean);
+    assert_eq!(place(Checkout::InPlace, "npm ci"), Place::InPlace);
+}
+
+#[test]
+fn a_lock_file_of_later_does_not_take_a_check_out_of_its_clean_checkout() {
+    let bench = Bench::new();
+    let check = bench.approved("test -e answer");
+    bench.write(".gitignore", "answer\n");
+    bench.write("answer", "");
+    bench.write("package-lock.json", "{}");
+    bench.work();
+    let known = |since: &str| Known { since: Some(since.to_owned()), ..bench.known(&check) };
+    let first = bench.red.commit.clone();
+    let verdict = bench.judge_knowing(&check, &known(&first));
+    assert_eq!(verdict.finding(), Finding::Failed);
+    let detail = verdict.trial().detail();
+    let way_out = "a person can set `gate.prepare = \"npm ci\"`, or `gate.checkout = \"in-place\"`";
+    assert!(detail.contains("`package-lock.json` came after") && detail.contains(way_out), "{detail}");
+    assert_eq!(bench.judge_knowing(&check, &known(&"1".repeat(40))).finding(), Finding::Failed, "that commit is gone");
+    // The twin: without the record of an earlier commit it passes on what no commit has.
+    assert_eq!(bench.finding(&check), Finding::Passed);
+    let head = bench.project.head().unwrap().unwrap();
+    assert_eq!(
+        bench.judge_knowing(&check, &known(&head.commit)).finding(),
+        Finding::Passed,
+        "approved with a lock file"
+    );
+}
+
+#[test]
+fn the_init_script_installs_what_a_lock_file_of_later_names() {
+    let mut bench = Bench::new();
+    bench.install_script = Some("exec sh './init.sh'".to_owned());
+    let check = bench.approved("grep -x 1 modules/lib");
+    bench.write(".gitignore", "modules\n");
+    bench.write("yarn.lock", "1\n");
+    bench.work();
+    let known = Known { since: Some(bench.red.commit.clone()), ..bench.known(&check) };
+    let judge = |bench: &Bench| bench.judge_knowing(&check, &known);
+    assert!(judge(&bench).trial().detail().contains("nothing installs"), "there is no such script yet");
+
+    bench.write("init.sh", "test $LONGHAUL_PHASE = install || exit 9; mkdir modules; cp yarn.lock modules/lib\n");
+    bench.commit();
+    let verdict = judge(&bench);
+    assert!(verdict.proves(), "{verdict:?}");
+    let disclosed = verdict.to_evidence()["disclosed"].to_string();
+    assert!(
+        disclosed.contains("`yarn.lock` came after the check was approved; the init script installed"),
+        "{disclosed}"
+    );
+
+    bench.write("yarn.lock", "2\n");
+    bench.write("init.sh", "echo no such package; exit 3\n");
+    bench.commit();
+    let verdict = judge(&bench);
+    assert_eq!(verdict.finding(), Finding::NotReady);
+    let failed = "the init script, which installs what `yarn.lock` names, failed in a clean checkout: exit code 3";
+    assert_eq!((verdict.trial().detail(), verdict.trial().last_lines(1).as_str()), (failed, "no such package"));
 }
 
 #[test]

@@ -26,6 +26,7 @@ cheats! { plain, Plain:
     accepts_by_the_command
     accepts_in_a_clean_environment
     adds_a_file_that_the_tests_load
+    adds_a_lock_file_and_keeps_the_answer_in_an_ignored_one
     amends_memorys_last_commit
     amends_the_test_into_the_first_commit
     asks_for_what_was_green_before
@@ -137,6 +138,7 @@ cheats! { bubblewrap, Bubblewrap:
     accepts_after_the_session
     accepts_by_the_command
     accepts_in_a_clean_environment
+    adds_a_lock_file_and_keeps_the_answer_in_an_ignored_one
     amends_memorys_last_commit
     breaks_the_lock_and_accepts
     commits_a_proof_in_memory
