@@ -195,6 +195,7 @@ impl<'a> Workspace<'a> {
             git,
             shown: owned(shown),
             writable: owned(writable),
+            objects: None,
             network,
         };
         Sandbox::open(&self.settings.sandbox, room, self.interrupt)

@@ -39,7 +39,7 @@ impl Gate<'_> {
         installer: &Installer,
         tree: &str,
         entries: &[Entry],
-        private: &Private,
+        private: &mut Private,
     ) -> Result<Option<Trial>> {
         let state = self.project.common_dir().join("longhaul");
         let at = if self.is_bound() { self.project.root().to_owned() } else { private.tree() };

@@ -178,6 +178,7 @@ impl Gate<'_> {
         Surroundings {
             folder,
             git_dir: private.map(Private::git_dir),
+            objects: private.and_then(|private| private.objects.clone()),
             project: self.project,
             settings: self.settings,
             interrupt: self.interrupt,

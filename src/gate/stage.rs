@@ -95,14 +95,14 @@ impl Gate<'_> {
 
     /// Writes the tree into the private folder, with what installing makes.
     fn clean(&self, site: &Site, tree: &str, entries: &[Entry]) -> Result<std::result::Result<Tree, Trial>> {
-        let private = self.private()?;
+        let mut private = self.private()?;
         let installer = self.installer(site, entries);
         if let Some(installer) = &installer
-            && let Some(failed) = self.install(installer, tree, entries, &private)?
+            && let Some(failed) = self.install(installer, tree, entries, &mut private)?
         {
             return Ok(Err(failed));
         }
-        let odd = checkout::check_out(self.project, tree, &private)?;
+        let odd = checkout::check_out(self.project, tree, &mut private)?;
         let mut staged = Tree::private(private, Place::Clean);
         staged.disclosed = odd;
         if let Some(lock) = &site.late_lock {
@@ -125,11 +125,13 @@ impl Gate<'_> {
 
     /// Copies the working tree, whose check files are not the approved ones, into the private folder.
     fn copied(&self, tree: &str) -> Result<Tree> {
-        let private = self.private()?;
+        let mut private = self.private()?;
         let ours = [".git", ".longhaul"];
         checkout::copy(self.project.root(), &private.tree(), &ours, &self.host_environment())?;
-        checkout::lend_git(self.project, tree, &private)?;
-        Ok(Tree::private(private, Place::Copy))
+        let odd = checkout::lend_git(self.project, tree, &mut private)?;
+        let mut copied = Tree::private(private, Place::Copy);
+        copied.disclosed.extend(odd);
+        Ok(copied)
     }
 
     /// Puts the approved files of the check in their places; returns a result when they cannot be.

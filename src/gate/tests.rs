@@ -2,6 +2,7 @@
 
 mod checkout;
 mod closure;
+mod git;
 mod overlay;
 mod proving;
 mod running;

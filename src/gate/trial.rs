@@ -67,6 +67,8 @@ pub(in crate::gate) struct Surroundings<'a> {
     pub folder: &'a Path,
     /// The git folder of such a tree.
     pub git_dir: Option<PathBuf>,
+    /// The objects that this names.
+    pub objects: Option<PathBuf>,
     pub project: &'a Project,
     pub settings: &'a Settings,
     pub interrupt: &'a Interrupt,
@@ -131,6 +133,7 @@ impl<'a> Run<'a> {
             git: Git::ReadOnly,
             shown: vec![folder.path().join(CHECKS)],
             writable: around.git_dir.iter().cloned().collect(),
+            objects: around.objects.clone(),
             network: if wants_network { settings.setup() } else { settings.commands() },
         };
         let sandbox = Sandbox::open(settings, room, around.interrupt)?;

@@ -87,11 +87,9 @@ impl Tree {
 }
 
 /// Writes a tree of the project into the private folder, with a git folder of its own, and says what is odd about it.
-pub(in crate::gate) fn check_out(project: &Project, tree: &str, private: &Private) -> Result<Vec<String>> {
+pub(in crate::gate) fn check_out(project: &Project, tree: &str, private: &mut Private) -> Result<Vec<String>> {
     let missing = project.check_out(tree, &private.place())?;
-    if let Some(head) = project.head()? {
-        project.lend_git(&private.git_dir(), &head.commit, &private.place())?;
-    }
+    let lent = lend(project, tree, private)?;
     let mut odd: Vec<String> = missing
         .iter()
         .map(|path| format!("`{path}` is not there: its commit was not fetched, or it is no submodule"))
@@ -112,6 +110,7 @@ pub(in crate::gate) fn check_out(project: &Project, tree: &str, private: &Privat
     odd.extend(told("LFS pointers instead of the files", &pointers));
     odd.extend(told("other bytes than in the commit, written by a filter of git's", &filtered));
     odd.extend(told("links to files in no commit", &leading_out));
+    odd.extend(lent);
     Ok(odd)
 }
 
@@ -134,12 +133,17 @@ fn leads_out(path: &Path, link: &Path) -> bool {
 }
 
 /// Gives a copy of the working tree a git folder of its own, with the index of this tree.
-pub(in crate::gate) fn lend_git(project: &Project, tree: &str, private: &Private) -> Result<()> {
+pub(in crate::gate) fn lend_git(project: &Project, tree: &str, private: &mut Private) -> Result<Option<String>> {
     project.read_index(tree, &private.place())?;
-    match project.head()? {
-        Some(head) => project.lend_git(&private.git_dir(), &head.commit, &private.place()),
-        None => Ok(()),
-    }
+    lend(project, tree, private)
+}
+
+/// Makes the git folder of a checkout, and says what is odd about it.
+fn lend(project: &Project, tree: &str, private: &mut Private) -> Result<Option<String>> {
+    let Some(head) = project.head()? else { return Ok(None) };
+    let lent = project.lend_git(&private.git_dir(), &head.commit, tree, &private.place())?;
+    private.objects = Some(lent.objects);
+    Ok(lent.odd)
 }
 
 fn told(what: &str, paths: &[String]) -> Option<String> {

@@ -3,32 +3,24 @@
 
 use super::copy::copy;
 use super::copy::copy_each;
-use super::private::remove;
 use crate::gate::words;
 use crate::project::Elsewhere;
 use crate::project::Entry;
+use crate::project::Kept;
 use crate::project::Project;
 use crate::project::is_lock_file;
 use anyhow::Context;
 use anyhow::Result;
 use sha2::Digest;
 use sha2::Sha256;
-use std::cmp::Reverse;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::iter;
-use std::os::unix::fs::MetadataExt;
 use std::path::Path;
-use std::path::PathBuf;
-
-/// Older states that are kept: going back to the commit before is common.
-const KEPT: usize = 2;
 
 /// The kept files of one state of the lock files.
-pub(in crate::gate) struct Prepared {
-    folder: PathBuf,
-}
+pub(in crate::gate) struct Prepared(Kept);
 
 /// Returns the files of a tree that a text names.
 pub(in crate::gate) fn named_in<'a>(text: &str, entries: &'a [Entry]) -> Vec<&'a Entry> {
@@ -50,12 +42,12 @@ impl Prepared {
             hash.update(format!("\0{}\0{}", entry.path.display(), entry.id));
         }
         let digest = format!("{:x}", hash.finalize());
-        Self { folder: state.join("prepared").join(&digest[..32]) }
+        Self(Kept::new(&state.join("prepared"), &digest[..32]))
     }
 
     /// Tells whether something was kept for this state.
     pub(in crate::gate) fn is_kept(&self) -> bool {
-        self.folder.is_dir()
+        self.0.is_there()
     }
 
     /// Keeps what lies in the checkout and is not tracked.
@@ -65,40 +57,19 @@ impl Prepared {
         place: &Elsewhere,
         environment: &BTreeMap<String, String>,
     ) -> Result<()> {
-        let context = || format!("could not keep what was prepared in `{}`", self.folder.display());
-        let all = self.folder.parent().unwrap_or(&self.folder);
-        fs::create_dir_all(all).with_context(context)?;
-        let half = tempfile::Builder::new().prefix("half-").tempdir_in(all).with_context(context)?;
-        for path in project.unknown_in(place)? {
-            let to = half.path().join(path.parent().unwrap_or(Path::new("")));
-            fs::create_dir_all(&to).with_context(context)?;
-            copy_each(&[place.folder.join(path)], &to, environment)?;
-        }
-        fs::rename(half.keep(), &self.folder).with_context(context)?;
-        self.prune(all)
+        let unknown = project.unknown_in(place)?;
+        self.0.fill(|half| {
+            for path in unknown {
+                let to = half.join(path.parent().unwrap_or(Path::new("")));
+                fs::create_dir_all(&to).with_context(|| format!("could not make `{}`", to.display()))?;
+                copy_each(&[place.folder.join(path)], &to, environment)?;
+            }
+            Ok(())
+        })
     }
 
     /// Copies what was kept into a checkout.
     pub(in crate::gate) fn lay(&self, tree: &Path, environment: &BTreeMap<String, String>) -> Result<()> {
-        copy(&self.folder, tree, &[], environment)
-    }
-
-    /// Removes all but the newest states, and what a kill left half done.
-    fn prune(&self, all: &Path) -> Result<()> {
-        let context = || format!("could not remove old files in `{}`", all.display());
-        let mut others = Vec::new();
-        for entry in fs::read_dir(all).with_context(context)? {
-            let entry = entry.with_context(context)?;
-            if entry.path() != self.folder {
-                let half = entry.file_name().to_string_lossy().starts_with("half-");
-                others.push((half, Reverse(entry.metadata().with_context(context)?.ctime()), entry.path()));
-            }
-        }
-        others.sort();
-        let good = others.iter().filter(|(half, ..)| !half).skip(KEPT - 1);
-        for (.., path) in good.chain(others.iter().filter(|(half, ..)| *half)) {
-            remove(path).with_context(context)?;
-        }
-        Ok(())
+        copy(self.0.folder(), tree, &[], environment)
     }
 }

@@ -67,3 +67,24 @@ fn what_was_green_and_broke_keeps_the_place_of_its_first_look() {
     let a = project.stored("a");
     assert_eq!((&a["passes"], &a["last_verdict"]["checkout"]), (&json!(false), &json!("clean")), "{a:#}");
 }
+
+#[test]
+fn git_answers_in_a_check_in_bubblewrap() {
+    if !runs_here("bwrap") {
+        return;
+    }
+    let project = Project::ready().sandboxed();
+    project.git(["tag", "-a", "v1", "-m", "one"]);
+    let asks = "test -f works && git describe && git log --oneline && git ls-files | grep works > /dev/null &&
+        git diff --exit-code && git -c user.name=t -c user.email=t@localhost commit -q --allow-empty -m inside && git fsck";
+    let check = json!([{ "id": "works", "title": "works", "check": { "run": asks, "runs": 2 } }]);
+    project.run_with(["feature", "add", "-"], &check.to_string()).exits(0);
+    let looks = session([reply([bash("touch works")]), reply([call("check", json!({}))]), reply([hand_over()])]);
+    let project = project.model([looks]);
+
+    project.run(["run"]).exits(0).shows("done: 1 feature proven");
+
+    let trajectory = project.events(1).iter().map(ToString::to_string).collect::<String>();
+    assert!(trajectory.contains("passed: after"), "on what is not committed yet, too: {trajectory}");
+    assert_eq!(project.git(["rev-list", "--count", "--all"]), "2", "what a check commits stays in its checkout");
+}

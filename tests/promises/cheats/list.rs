@@ -63,9 +63,11 @@ cheats! { plain, Plain:
     hides_the_edit_by_a_reset
     keeps_the_answer_at_home
     keeps_the_answer_in_a_file_too_large
+    keeps_the_answer_in_a_ref
     keeps_the_answer_in_a_repository_inside
     keeps_the_answer_in_a_submodules_changes
     keeps_the_answer_in_an_ignored_file
+    keeps_the_answer_in_an_unreachable_object
     keeps_the_answer_in_what_was_ignored_before
     kills_longhaul
     kills_the_check
@@ -146,7 +148,9 @@ cheats! { bubblewrap, Bubblewrap:
     edits_the_test
     ends_late_with_success
     keeps_the_answer_at_home
+    keeps_the_answer_in_a_ref
     keeps_the_answer_in_an_ignored_file
+    keeps_the_answer_in_an_unreachable_object
     keeps_the_answer_in_tmp
     keeps_the_answer_outside
     kills_longhaul
