@@ -37,15 +37,16 @@ impl Gate<'_> {
     pub(in crate::gate) fn install(
         &self,
         installer: &Installer,
+        site: &Site,
         tree: &str,
         entries: &[Entry],
         private: &mut Private,
     ) -> Result<Option<Trial>> {
         let state = self.project.common_dir().join("longhaul");
-        let at = if self.is_bound() { self.project.root().to_owned() } else { private.tree() };
+        let at = self.seen_at(private);
         let prepared = Prepared::of(&state, entries, installer.text, &at);
         if !prepared.is_kept() {
-            checkout::check_out(self.project, tree, private)?;
+            checkout::check_out(self.project, tree, site.since.as_deref(), private, &at)?;
             if let Some(failed) = trial::prepare(installer, &self.surroundings(&private.tree(), Some(private)))? {
                 return Ok(Some(self.saved(failed)?));
             }

@@ -23,6 +23,7 @@ use crate::sandbox::Level;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// What the gate asks memory for: the bytes of a pinned id.
 pub(in crate::gate) type PinnedBytes<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
@@ -88,6 +89,11 @@ impl Gate<'_> {
         host_environment(self.settings, self.project)
     }
 
+    /// Returns where commands see what lies in the private folder.
+    pub(in crate::gate) fn seen_at(&self, private: &Private) -> PathBuf {
+        if self.is_bound() { self.project.root().to_owned() } else { private.tree() }
+    }
+
     fn private(&self) -> Result<Private> {
         let scratch = self.project.scratch().unwrap_or(&self.settings.scratch);
         Private::open(scratch, self.project.root())
@@ -98,13 +104,15 @@ impl Gate<'_> {
         let mut private = self.private()?;
         let installer = self.installer(site, entries);
         if let Some(installer) = &installer
-            && let Some(failed) = self.install(installer, tree, entries, &mut private)?
+            && let Some(failed) = self.install(installer, site, tree, entries, &mut private)?
         {
             return Ok(Err(failed));
         }
-        let odd = checkout::check_out(self.project, tree, &mut private)?;
+        let at = self.seen_at(&private);
+        let written = checkout::check_out(self.project, tree, site.since.as_deref(), &mut private, &at)?;
         let mut staged = Tree::private(private, Place::Clean);
-        staged.disclosed = odd;
+        staged.disclosed = written.odd;
+        staged.lacking.extend(written.lacking);
         if let Some(lock) = &site.late_lock {
             let who = if installer.is_some() { "the init script installed" } else { "nothing installs" };
             staged.disclosed.push(format!(

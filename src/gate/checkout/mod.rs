@@ -5,6 +5,7 @@
 
 mod copy;
 mod in_place;
+mod links;
 mod overlay;
 mod place;
 mod prepared;
@@ -34,10 +35,8 @@ use crate::project::file_id;
 use crate::project::is_lock_file;
 use anyhow::Result;
 use seal::Seal;
-use std::fs;
 use std::fs::File;
 use std::io::Read;
-use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -86,50 +85,54 @@ impl Tree {
     }
 }
 
-/// Writes a tree of the project into the private folder, with a git folder of its own, and says what is odd about it.
-pub(in crate::gate) fn check_out(project: &Project, tree: &str, private: &mut Private) -> Result<Vec<String>> {
+/// What is to be known of a tree that was written somewhere.
+#[derive(Debug, Default)]
+pub(in crate::gate) struct Written {
+    /// For whoever looks at a result.
+    pub odd: Vec<String>,
+    /// What it lacks on purpose, as [`Tree::lacking`].
+    pub lacking: Option<String>,
+}
+
+/// Writes a tree of the project into the private folder, with a git folder of its own. Commands see it at `at`; links out
+/// of it that are not those of the commit `since` are left out.
+pub(in crate::gate) fn check_out(
+    project: &Project,
+    tree: &str,
+    since: Option<&str>,
+    private: &mut Private,
+    at: &Path,
+) -> Result<Written> {
     let missing = project.check_out(tree, &private.place())?;
     let lent = lend(project, tree, private)?;
-    let mut odd: Vec<String> = missing
-        .iter()
-        .map(|path| format!("`{path}` is not there: its commit was not fetched, or it is no submodule"))
-        .collect();
-    let (mut pointers, mut filtered, mut leading_out) = (Vec::new(), Vec::new(), Vec::new());
-    for entry in project.entries(tree)? {
+    let absent = |path| format!("`{path}` is not there: its commit was not fetched, or it is no submodule");
+    let mut odd: Vec<String> = missing.iter().map(absent).collect();
+    let (mut pointers, mut filtered) = (Vec::new(), Vec::new());
+    let entries = project.entries(tree)?;
+    for entry in &entries {
         let path = private.tree().join(&entry.path);
         let name = entry.path.to_string_lossy().into_owned();
-        if entry.kind == EntryKind::Link && leads_out(&entry.path, &path) {
-            leading_out.push(name);
-        } else if is_pointer(&path) {
+        if is_pointer(&path) {
             pointers.push(name);
         } else if matches!(entry.kind, EntryKind::File | EntryKind::Executable) && file_id(&path)? != entry.id {
             project.require_sound(&entry.id, &name)?;
             filtered.push(name);
         }
     }
+    let (kept, left_out) = links::leading_out(project, &entries, since, &private.tree(), at)?;
     odd.extend(told("LFS pointers instead of the files", &pointers));
     odd.extend(told("other bytes than in the commit, written by a filter of git's", &filtered));
-    odd.extend(told("links to files in no commit", &leading_out));
+    odd.extend(told("links to files in no commit", &kept));
+    odd.extend(told(
+        "left out, since they lead to files in no commit and came after the check was approved",
+        &left_out,
+    ));
     odd.extend(lent);
-    Ok(odd)
-}
-
-/// Tells whether a link leads out of the tree in which it lies at `path`.
-fn leads_out(path: &Path, link: &Path) -> bool {
-    let Ok(target) = fs::read_link(link) else { return false };
-    let mut depth = path.components().count() - 1;
-    target.is_absolute()
-        || target.components().any(|part| match part {
-            Component::ParentDir if depth == 0 => true,
-            Component::ParentDir => {
-                depth -= 1;
-                false
-            }
-            _ => {
-                depth += 1;
-                false
-            }
-        })
+    let lacking = told(
+        "links that lead out of the project, so they are not in the tested tree; commit the file itself",
+        &left_out,
+    );
+    Ok(Written { odd, lacking })
 }
 
 /// Gives a copy of the working tree a git folder of its own, with the index of this tree.

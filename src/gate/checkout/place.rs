@@ -41,11 +41,13 @@ pub struct Site {
     pub why: String,
     /// A lock file that came after the check was approved, and so does not move it out of its clean checkout.
     pub late_lock: Option<String>,
+    /// The commit on which the check was first judged.
+    pub since: Option<String>,
 }
 
 impl Site {
     fn of(place: Place, why: impl Into<String>) -> Self {
-        Self { place, why: why.into(), late_lock: None }
+        Self { place, why: why.into(), late_lock: None, since: None }
     }
 
     /// The site of a check that would look past any tree but the project's own.
@@ -64,6 +66,11 @@ pub fn site(
     tree: Option<&str>,
     since: Option<&str>,
 ) -> Result<Site> {
+    let site = decide(project, wanted, prepare, tree, since)?;
+    Ok(Site { since: since.map(str::to_owned), ..site })
+}
+
+fn decide(project: &Project, wanted: Checkout, prepare: &str, tree: Option<&str>, since: Option<&str>) -> Result<Site> {
     match wanted {
         Checkout::Clean => return Ok(Site::of(Place::Clean, "`gate.checkout` says so")),
         Checkout::InPlace => return Ok(Site::of(Place::InPlace, "`gate.checkout` says so")),

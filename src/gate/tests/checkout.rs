@@ -238,6 +238,36 @@ fn links_that_lead_out_of_the_commit_are_disclosed() {
 }
 
 #[test]
+fn a_link_out_of_the_commit_that_came_after_approval_is_not_there() {
+    let bench = Bench::new();
+    let outside = bench.folder.path().join("answer");
+    fs::write(&outside, "").unwrap();
+    let link = |name: &str| std::os::unix::fs::symlink(&outside, bench.root().join(name)).unwrap();
+    link("old");
+    let approved = bench.commit();
+    let (needs_old, needs_new) = (bench.approved("test -e old"), bench.approved("test -e new"));
+    link("new");
+    bench.work();
+    let judge = |check: &Check, since: &str| {
+        bench.judge_knowing(check, &Known { since: Some(since.to_owned()), ..bench.known(check) })
+    };
+
+    let verdict = judge(&needs_new, &approved);
+    assert_eq!(verdict.finding(), Finding::Failed);
+    let detail = verdict.trial().detail();
+    assert!(detail.contains("so they are not in the tested tree; commit the file itself: `new`"), "{detail}");
+    let verdict = judge(&needs_old, &approved);
+    assert!(verdict.proves(), "a link that was there before and one that nothing needs: {verdict:?}");
+    let disclosed = verdict.to_evidence()["disclosed"].to_string();
+    assert!(disclosed.contains("links to files in no commit: `old`"), "{disclosed}");
+    assert!(disclosed.contains("came after the check was approved: `new`"), "{disclosed}");
+    assert_eq!(judge(&needs_old, &"1".repeat(40)).finding(), Finding::Failed, "that commit is gone");
+    // The twin: approved with the link in it.
+    let head = bench.project.head().unwrap().unwrap().commit;
+    assert_eq!(judge(&needs_new, &head).finding(), Finding::Passed);
+}
+
+#[test]
 fn a_sparse_checkout_leaves_nothing_out_of_a_clean_one() {
     let bench = Bench::new();
     bench.write("far/away", "x\n");

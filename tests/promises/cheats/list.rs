@@ -87,6 +87,7 @@ cheats! { plain, Plain:
     looks_elsewhere_by_core_worktree
     loosens_the_projects_settings
     makes_a_test_that_was_not_there
+    makes_the_program_a_link_to_outside
     moves_head_in_the_check
     overwrites_the_check_while_it_runs
     overwrites_the_test_while_it_runs
