@@ -13,6 +13,7 @@ use longhaul::gate::Finding;
 use longhaul::gate::Gate;
 use longhaul::gate::Known;
 use longhaul::gate::Red;
+use longhaul::gate::Reuse;
 use longhaul::gate::Settings;
 use longhaul::process::Interrupt;
 use longhaul::project::Marks;
@@ -94,6 +95,7 @@ impl Stand {
             files: CheckFiles::default(),
             init_script: None,
             install_script: None,
+            reuse: Reuse::Alike,
             artifacts: self.folder.path().join("artifacts"),
             left_out: Vec::new(),
             before: Marks::new(),

@@ -98,6 +98,12 @@ impl Feature {
         self.check.is_some() && self.accepted.as_ref().is_some_and(green)
     }
 
+    /// Tells whether the newest pass stands on something that was installed from another tree than the tested one.
+    pub fn stands_on_older_install(&self) -> bool {
+        let newest = self.checked.as_ref().or(self.evidence.as_ref());
+        newest.is_some_and(|pass| !pass["prepared"].is_null() && pass["prepared"] != pass["tree"])
+    }
+
     /// Tells whether an accepted feature was looked at on this tree.
     pub fn was_green_on(&self, tree: &str) -> bool {
         [&self.checked, &self.evidence, &self.accepted].into_iter().flatten().any(|record| record["tree"] == tree)

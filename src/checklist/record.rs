@@ -65,7 +65,10 @@ impl Checklist {
         if !verdict.finding().is_green() {
             bail!("the check of `{id}` did not pass again: {}", verdict.trial().sentence());
         }
-        let checked = json!({"commit": verdict.commit(), "tree": verdict.tree(), "at": verdict.at()});
+        let mut checked = json!({"commit": verdict.commit(), "tree": verdict.tree(), "at": verdict.at()});
+        if let Some(prepared) = verdict.prepared() {
+            checked["prepared"] = json!(prepared);
+        }
         self.change(id, |fields| {
             set(fields, "checked", checked);
             note_flip(fields, verdict);

@@ -23,6 +23,7 @@ use crate::event::Event;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::gate;
+use crate::gate::Reuse;
 use crate::gate::Verdict;
 use crate::memory::SPEC;
 use crate::provider::Client;
@@ -206,7 +207,7 @@ fn proven_meanwhile(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
 /// Looks once more at what is done or already green before the run gives up; tells whether a check fails now, so that
 /// there is work. Nobody is asked to take a feature as already green that is not.
 fn lost_meanwhile(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<bool> {
-    if verify::due(ws, checklist, tree).is_empty() {
+    if verify::due(ws, checklist, tree, Reuse::Alike).is_empty() {
         return Ok(false);
     }
     let swept = verify::sweep(ws, &[], None, &Occasion::outside(ws))?;
@@ -227,11 +228,11 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
         let hint = "run without `--no-final-sweep` to look at all of them at the final commit";
         return Ok(Some(Failure::new(Kind::Limit, text).hint(hint).into()));
     }
-    if verify::due(ws, checklist, tree).is_empty() {
+    if verify::due(ws, checklist, tree, Reuse::Same).is_empty() {
         return Ok(Some(Stop::Done(done_line(checklist, tree))));
     }
     ws.notice("final sweep: every check once more at the final commit");
-    let swept = verify::sweep(ws, &[], None, &Occasion::outside(ws))?;
+    let swept = verify::sweep(ws, &[], None, &Occasion::last(ws))?;
     warn_of_regressed(ws, &swept);
     // Else the same sweep would be due again, for ever.
     if swept.passed.is_empty() && swept.regressed.is_empty() && !ws.interrupt.requested() {

@@ -16,6 +16,7 @@ use crate::gate::Candidate;
 use crate::gate::Finding;
 use crate::gate::Known;
 use crate::gate::Red;
+use crate::gate::Reuse;
 use crate::gate::Verdict;
 use anyhow::Result;
 use serde_json::json;
@@ -272,7 +273,7 @@ pub struct Swept {
 /// `touched` are the paths changed by the session: checks that depend on them go first.
 pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at: &Occasion) -> Result<Swept> {
     let mut checklist = ws.checklist()?;
-    let due = due(ws, &checklist, &ws.head()?.tree);
+    let due = due(ws, &checklist, &ws.head()?.tree, at.reuse);
     if due.is_empty() {
         return Ok(Swept::default());
     }
@@ -329,11 +330,14 @@ fn look_again(checklist: &mut Checklist, verdict: &Verdict) -> Result<&'static s
     Ok(if green { "recheck" } else { "regression" })
 }
 
-/// Lists the features that are done, or were green before any work, and whose newest pass is of another tree than `tree`.
-pub fn due(ws: &Workspace, checklist: &Checklist, tree: &str) -> Vec<Candidate> {
+/// Lists the features that are done, or were green before any work, and whose newest pass is of another tree than `tree`,
+/// or stands on something installed that will not do.
+pub fn due(ws: &Workspace, checklist: &Checklist, tree: &str, reuse: Reuse) -> Vec<Candidate> {
+    let older = |feature: &Feature| reuse == Reuse::Same && feature.stands_on_older_install();
     let is_due = |feature: &Feature| match checklist.state(&feature.id, tree) {
         State::Stale => true,
-        State::Accepted => feature.is_accepted_green() && !feature.was_green_on(tree),
+        State::Proven => older(feature),
+        State::Accepted => feature.is_accepted_green() && (!feature.was_green_on(tree) || older(feature)),
         State::AlreadyGreen => !feature.was_judged_on(tree) && green_baseline(ws, feature).as_deref() != Some(tree),
         _ => false,
     };

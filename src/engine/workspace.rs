@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::gate::CheckFiles;
 use crate::gate::Gate;
+use crate::gate::Reuse;
 use crate::memory::Author;
 use crate::memory::CHECKLIST;
 use crate::memory::Change;
@@ -64,12 +65,19 @@ pub struct Occasion {
     pub outputs: PathBuf,
     /// Files that the session made and that are in no commit; a pass may rest on them.
     pub left_out: Vec<String>,
+    /// For which commits it will do what was installed before.
+    pub reuse: Reuse,
 }
 
 impl Occasion {
     /// Returns the occasion of a check that belongs to no session.
     pub fn outside(ws: &Workspace) -> Self {
-        Self { session: None, outputs: ws.outputs(), left_out: Vec::new() }
+        Self { session: None, outputs: ws.outputs(), left_out: Vec::new(), reuse: Reuse::Alike }
+    }
+
+    /// Returns the occasion of the sweep after which nothing is open any more: nothing older may help.
+    pub fn last(ws: &Workspace) -> Self {
+        Self { reuse: Reuse::Same, ..Self::outside(ws) }
     }
 }
 
@@ -283,6 +291,7 @@ impl<'a> Workspace<'a> {
             files: self.check_files()?,
             init_script: init(Phase::Start),
             install_script: init(Phase::Install),
+            reuse: at.reuse,
             artifacts: at.outputs.clone(),
             left_out: at.left_out.clone(),
             before: Marks::new(),

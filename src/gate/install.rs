@@ -1,6 +1,7 @@
 //! What a clean checkout needs and no commit holds, installed once and kept.
 
 use crate::gate::Gate;
+use crate::gate::Reuse;
 use crate::gate::Site;
 use crate::gate::checkout;
 use crate::gate::checkout::Prepared;
@@ -33,7 +34,8 @@ impl Gate<'_> {
         Some(Installer { text, failed })
     }
 
-    /// Lays what installing makes into the private folder, which is empty; returns a result only when installing failed.
+    /// Lays what installing makes into the private folder, which is empty. Returns the tree from which it was made, or a
+    /// result when installing failed.
     pub(in crate::gate) fn install(
         &self,
         installer: &Installer,
@@ -41,20 +43,21 @@ impl Gate<'_> {
         tree: &str,
         entries: &[Entry],
         private: &mut Private,
-    ) -> Result<Option<Trial>> {
+    ) -> Result<std::result::Result<String, Trial>> {
         let state = self.project.common_dir().join("longhaul");
         let at = self.seen_at(private);
         let prepared = Prepared::of(&state, entries, installer.text, &at);
-        if !prepared.is_kept() {
+        let made_from = prepared.made_from().filter(|made_from| self.reuse == Reuse::Alike || made_from == tree);
+        if made_from.is_none() {
             checkout::check_out(self.project, tree, site.since.as_deref(), private, &at)?;
             if let Some(failed) = trial::prepare(installer, &self.surroundings(&private.tree(), Some(private)))? {
-                return Ok(Some(self.saved(failed)?));
+                return Ok(Err(self.saved(failed)?));
             }
-            prepared.keep(self.project, &private.place(), &self.host_environment())?;
+            prepared.keep(tree, self.project, &private.place(), &self.host_environment())?;
             private.empty()?;
         }
         // It comes before the commit's files: it must not lie over one.
         prepared.lay(&private.tree(), &self.host_environment())?;
-        Ok(None)
+        Ok(Ok(made_from.unwrap_or_else(|| tree.to_owned())))
     }
 }

@@ -270,6 +270,7 @@ impl Gate<'_> {
             checkout: tree.map(|tree| tree.place),
             overlaid: tree.map(|tree| tree.overlaid.clone()).unwrap_or_default(),
             disclosed: tree.map(|tree| self.disclosed(check, tree)).unwrap_or_default(),
+            prepared: tree.and_then(|tree| tree.prepared.clone()),
             session: self.session,
             at: self.clock.now().to_string(),
             // After a run they are known.

@@ -27,6 +27,7 @@ pub use check::Kind;
 pub use check::Problem;
 pub use checkout::Checkout;
 pub use checkout::Place;
+pub use checkout::Reuse;
 pub use checkout::Site;
 pub use checkout::site;
 pub use closure::Mode;
@@ -119,6 +120,8 @@ pub struct Gate<'a> {
     pub init_script: Option<String>,
     /// Text for `sh` by which the same script installs what the project needs.
     pub install_script: Option<String>,
+    /// For which commits it will do what was installed before.
+    pub reuse: Reuse,
     /// Folder for head and tail of outputs, by digest.
     pub artifacts: PathBuf,
     /// Files that a session made and that are in no commit: a pass could rest on them.

@@ -103,14 +103,15 @@ impl Gate<'_> {
     fn clean(&self, site: &Site, tree: &str, entries: &[Entry]) -> Result<std::result::Result<Tree, Trial>> {
         let mut private = self.private()?;
         let installer = self.installer(site, entries);
-        if let Some(installer) = &installer
-            && let Some(failed) = self.install(installer, site, tree, entries, &mut private)?
-        {
-            return Ok(Err(failed));
-        }
+        let installed = installer.as_ref().map(|by| self.install(by, site, tree, entries, &mut private)).transpose()?;
+        let prepared = match installed.transpose() {
+            Ok(prepared) => prepared,
+            Err(failed) => return Ok(Err(failed)),
+        };
         let at = self.seen_at(&private);
         let written = checkout::check_out(self.project, tree, site.since.as_deref(), &mut private, &at)?;
         let mut staged = Tree::private(private, Place::Clean);
+        staged.prepared = prepared;
         staged.disclosed = written.odd;
         staged.lacking.extend(written.lacking);
         if let Some(lock) = &site.late_lock {

@@ -29,6 +29,7 @@ struct Bench {
     files: CheckFiles,
     init_script: Option<String>,
     install_script: Option<String>,
+    reuse: Reuse,
     red: Red,
     /// The bytes that were pinned, as memory keeps them.
     pinned: RefCell<BTreeMap<String, Vec<u8>>>,
@@ -71,7 +72,18 @@ impl Bench {
         let interrupt = Interrupt::new();
         let (files, pinned) = (CheckFiles::default(), RefCell::default());
         let (init_script, install_script) = (None, None);
-        let mut bench = Self { folder, project, settings, interrupt, files, init_script, install_script, red, pinned };
+        let mut bench = Self {
+            folder,
+            project,
+            settings,
+            interrupt,
+            files,
+            init_script,
+            install_script,
+            reuse: Reuse::Alike,
+            red,
+            pinned,
+        };
         bench.write("src/product.txt", "before\n");
         bench.red.commit = bench.commit();
         bench
@@ -123,6 +135,7 @@ impl Bench {
             files: self.files.clone(),
             init_script: self.init_script.clone(),
             install_script: self.install_script.clone(),
+            reuse: self.reuse,
             artifacts: self.folder.path().join("artifacts"),
             left_out: Vec::new(),
             before: Marks::new(),

@@ -247,6 +247,8 @@ pub(in crate::gate) struct Circumstances {
     pub disclosed: Vec<String>,
     /// Files of the soft closure that changed since approval.
     pub soft: Vec<String>,
+    /// The tree from which was made what installing laid into the tested one.
+    pub prepared: Option<String>,
     pub session: Option<u32>,
     pub at: String,
     /// Untracked files that lay in the project; they are in no commit.
@@ -308,6 +310,11 @@ impl Verdict {
         &self.circumstances.tree
     }
 
+    /// Returns the tree from which was made what installing laid into the tested one.
+    pub fn prepared(&self) -> Option<&str> {
+        self.circumstances.prepared.as_deref()
+    }
+
     /// Returns when it was made.
     pub fn at(&self) -> &str {
         &self.circumstances.at
@@ -337,7 +344,7 @@ impl Verdict {
             "seconds": self.seconds(), "output": self.trial.output_json(), "runs": self.trial.runs, "red": red,
             "level": of.level, "checkout": self.checkout(), "form": of.form, "approved_by": of.approved_by,
             "overlaid": of.overlaid, "disclosed": of.disclosed, "soft": of.soft, "session": of.session, "at": of.at,
-            "untracked": of.untracked.iter().take(UNTRACKED).collect::<Vec<_>>(),
+            "untracked": of.untracked.iter().take(UNTRACKED).collect::<Vec<_>>(), "prepared": of.prepared,
         })
     }
 
@@ -385,6 +392,7 @@ impl Verdict {
             overlaid: Vec::new(),
             disclosed: Vec::new(),
             soft: Vec::new(),
+            prepared: None,
             session: Some(7),
             at: "2026-11-29T14:03:00Z".to_owned(),
             untracked: Vec::new(),

@@ -25,6 +25,7 @@ pub use place::Site;
 pub use place::site;
 pub(in crate::gate) use place::way_out;
 pub(in crate::gate) use prepared::Prepared;
+pub use prepared::Reuse;
 pub(in crate::gate) use prepared::named_in;
 pub(in crate::gate) use private::Private;
 
@@ -52,6 +53,8 @@ pub(in crate::gate) struct Tree {
     pub disclosed: Vec<String>,
     /// What it lacks on purpose: told of a check that does not pass on it.
     pub lacking: Vec<String>,
+    /// The tree from which was made what installing laid into it.
+    pub prepared: Option<String>,
     seal: Option<Seal>,
     /// Gone with the tree.
     pub private: Option<Private>,
@@ -70,7 +73,17 @@ impl Tree {
 
     fn new(folder: PathBuf, place: Place, private: Option<Private>) -> Self {
         let (overlaid, disclosed, lacking) = (Vec::new(), Vec::new(), Vec::new());
-        Self { folder, place, overlaid, difference: String::new(), disclosed, lacking, seal: None, private }
+        Self {
+            folder,
+            place,
+            overlaid,
+            difference: String::new(),
+            disclosed,
+            lacking,
+            prepared: None,
+            seal: None,
+            private,
+        }
     }
 
     /// Remembers the tracked files as they are now.

@@ -1,8 +1,9 @@
-//! What `gate.prepare` made, kept once for each state of the lock files and copied into every later checkout, so that no
-//! check can change it for the next.
+//! What installing made, kept once for each state of the files that steer it and copied into every later checkout, so that
+//! no check can change it for the next.
 
 use super::copy::copy;
 use super::copy::copy_each;
+use crate::gate::soft;
 use crate::gate::words;
 use crate::project::Elsewhere;
 use crate::project::Entry;
@@ -19,8 +20,22 @@ use std::fs;
 use std::iter;
 use std::path::Path;
 
-/// The kept files of one state of the lock files.
+/// What was made, and the tree it was made from, in a kept folder.
+const FILES: &str = "files";
+const TREE: &str = "tree";
+
+/// The kept files of one state.
 pub(in crate::gate) struct Prepared(Kept);
+
+/// For which commits it will do what installing made.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Reuse {
+    /// For all with the same lock files, and the same files otherwise that steer installing.
+    #[default]
+    Alike,
+    /// For those with the very same files: what a script loads in turn is not known.
+    Same,
+}
 
 /// Returns the files of a tree that a text names.
 pub(in crate::gate) fn named_in<'a>(text: &str, entries: &'a [Entry]) -> Vec<&'a Entry> {
@@ -33,34 +48,43 @@ pub(in crate::gate) fn named_in<'a>(text: &str, entries: &'a [Entry]) -> Vec<&'a
 }
 
 impl Prepared {
-    /// Finds the place for the lock files among these entries and this text of `prepare`. What it makes may hold the path
+    /// Finds the place for this text that installs and what steers it among these entries. What it makes may hold the path
     /// of the tree, `at`, as its commands see it.
     pub(in crate::gate) fn of(state: &Path, entries: &[Entry], prepare: &str, at: &Path) -> Self {
         let mut hash = Sha256::new();
         hash.update(format!("{prepare}\0{}", at.display()));
-        for entry in entries.iter().filter(|entry| is_lock_file(&entry.path.to_string_lossy())) {
+        let named = named_in(prepare, entries);
+        let steers = |entry: &&Entry| {
+            let path = entry.path.to_string_lossy();
+            is_lock_file(&path) || soft::steers_installing(&path) || named.contains(entry)
+        };
+        for entry in entries.iter().filter(steers) {
             hash.update(format!("\0{}\0{}", entry.path.display(), entry.id));
         }
         let digest = format!("{:x}", hash.finalize());
         Self(Kept::new(&state.join("prepared"), &digest[..32]))
     }
 
-    /// Tells whether something was kept for this state.
-    pub(in crate::gate) fn is_kept(&self) -> bool {
-        self.0.is_there()
+    /// Returns the tree from which was made what is kept for this state.
+    pub(in crate::gate) fn made_from(&self) -> Option<String> {
+        fs::read_to_string(self.0.folder().join(TREE)).ok()
     }
 
-    /// Keeps what lies in the checkout and is not tracked.
+    /// Keeps what lies in the checkout of `tree` and is not tracked.
     pub(in crate::gate) fn keep(
         &self,
+        tree: &str,
         project: &Project,
         place: &Elsewhere,
         environment: &BTreeMap<String, String>,
     ) -> Result<()> {
         let unknown = project.unknown_in(place)?;
         self.0.fill(|half| {
+            let files = half.join(FILES);
+            fs::create_dir_all(&files)?;
+            fs::write(half.join(TREE), tree)?;
             for path in unknown {
-                let to = half.join(path.parent().unwrap_or(Path::new("")));
+                let to = files.join(path.parent().unwrap_or(Path::new("")));
                 fs::create_dir_all(&to).with_context(|| format!("could not make `{}`", to.display()))?;
                 copy_each(&[place.folder.join(path)], &to, environment)?;
             }
@@ -70,6 +94,6 @@ impl Prepared {
 
     /// Copies what was kept into a checkout.
     pub(in crate::gate) fn lay(&self, tree: &Path, environment: &BTreeMap<String, String>) -> Result<()> {
-        copy(self.0.folder(), tree, &[], environment)
+        copy(&self.0.folder().join(FILES), tree, &[], environment)
     }
 }

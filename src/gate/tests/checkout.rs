@@ -171,6 +171,59 @@ fn prepare_runs_once_for_each_state_of_the_lock_files_and_no_check_changes_what_
     assert_eq!(kept, 2, "only the newest states are kept");
 }
 
+/// Lets `prepare` run a script that runs another; returns how often it ran.
+fn prepared_by_scripts(bench: &mut Bench) -> impl Fn() -> usize + use<> {
+    let count = bench.folder.path().join("count");
+    bench.settings.prepare = format!("echo once >> {}; sh tools/install.sh", count.display());
+    bench.write(".gitignore", "made\n");
+    bench.write("tools/install.sh", "mkdir made; sh tools/deep.sh\n");
+    bench.write("tools/deep.sh", "touch made/answer\n");
+    bench.write("package.json", "{}");
+    bench.commit();
+    move || fs::read_to_string(&count).unwrap_or_default().lines().count()
+}
+
+#[test]
+fn prepare_runs_again_when_a_script_it_names_or_what_steers_it_changes() {
+    let mut bench = Bench::new();
+    let runs = prepared_by_scripts(&mut bench);
+    let check = bench.approved("test -e made/answer");
+    let mut seen = Vec::new();
+    for (path, text) in [
+        ("src/product.txt", "after\n"),
+        ("src/product.txt", "and after\n"),
+        ("package.json", "{\"scripts\": {}}"),
+        ("node_modules/a/package.json", "{}"),
+        ("tools/install.sh", "mkdir made made/more; sh tools/deep.sh\n"),
+        ("tools/deep.sh", "true\n"),
+    ] {
+        bench.write(path, text);
+        bench.commit();
+        assert_eq!(bench.finding(&check), Finding::Passed, "{path}");
+        seen.push(runs());
+    }
+    assert_eq!(seen, [1, 1, 2, 2, 3, 3]);
+}
+
+#[test]
+fn what_another_commit_made_helps_no_check_of_the_last_sweep() {
+    let mut bench = Bench::new();
+    let runs = prepared_by_scripts(&mut bench);
+    let check = bench.approved("test -e made/answer");
+    bench.work();
+    assert_eq!((bench.finding(&check), runs()), (Finding::Passed, 1));
+    bench.write("tools/deep.sh", "true\n");
+    bench.commit();
+    let verdict = bench.judge(&check);
+    assert_eq!((verdict.finding(), runs()), (Finding::Passed, 1), "the twin");
+    assert_ne!(verdict.prepared(), Some(verdict.tree()));
+
+    bench.reuse = Reuse::Same;
+    let verdict = bench.judge(&check);
+    assert_eq!((verdict.finding(), verdict.prepared(), runs()), (Finding::Failed, Some(verdict.tree()), 2));
+    assert_eq!((bench.finding(&check), runs()), (Finding::Failed, 2), "made from this very tree, it is good for all");
+}
+
 #[test]
 fn a_prepare_that_fails_leaves_the_check_not_ready_and_is_tried_again() {
     let mut bench = Bench::new();

@@ -20,7 +20,7 @@ fn a_pass_on_a_later_tree_proves() {
         "output": {"digest": output, "bytes": 6, "path": path}, "runs": 1,
         "red": {"commit": bench.red.commit, "verdict": "failed"}, "level": "plain", "checkout": "in-place",
         "form": "the command", "approved_by": "", "overlaid": [], "disclosed": [], "soft": [], "session": 7,
-        "at": "2026-11-29T14:03:00Z", "untracked": [],
+        "at": "2026-11-29T14:03:00Z", "untracked": [], "prepared": null,
     });
     assert_eq!(evidence, expected);
     assert_eq!(fs::read_to_string(path).unwrap(), "after\n");

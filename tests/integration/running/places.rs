@@ -88,3 +88,40 @@ fn git_answers_in_a_check_in_bubblewrap() {
     assert!(trajectory.contains("passed: after"), "on what is not committed yet, too: {trajectory}");
     assert_eq!(project.git(["rev-list", "--count", "--all"]), "2", "what a check commits stays in its checkout");
 }
+
+#[test]
+fn nothing_is_done_with_what_an_earlier_commit_installed() {
+    let project = Project::ready().variable("LONGHAUL_GATE_PREPARE", "sh install.sh");
+    project.write(".gitignore", "made\n");
+    project.write("yarn.lock", "1\n");
+    project.write("install.sh", "mkdir -p made; sh deep.sh\n");
+    project.write("deep.sh", "true\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "project"]);
+    let project = project.feature("a", "test -f made/answer").feature("b", "test -f b");
+    let makes = bash("echo 2 > yarn.lock; echo 'touch made/answer' > deep.sh");
+    let takes_back = bash("echo true > deep.sh; touch b");
+    let project = project.model([makes, takes_back].map(|work| session([reply([work]), reply([hand_over()])])));
+
+    let run = project.run(["run", "--sessions", "2"]);
+
+    run.exits(3).shows("final sweep").shows("regressed: a");
+    assert_eq!(["a", "b"].map(|id| project.status(id)), ["regressed", "proven"]);
+}
+
+#[test]
+fn the_final_sweep_installs_once_more_and_then_it_is_done() {
+    let project = Project::ready().variable("LONGHAUL_GATE_PREPARE", "mkdir -p made; cp yarn.lock made/lib");
+    project.write(".gitignore", "made\n");
+    project.write("yarn.lock", "1\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "project"]);
+    let works = session([reply([bash("touch a")]), reply([hand_over()])]);
+    let project = project.feature("a", "test -f a && grep 1 made/lib").model([works]);
+
+    project.run(["run"]).exits(0).shows("final sweep").shows("done: 1 feature proven");
+    project.run(["run"]).exits(0).hides("final sweep");
+    let a = project.stored("a");
+    assert_eq!(a["checked"]["prepared"], project.git(["rev-parse", "HEAD^{tree}"]).as_str());
+    assert_ne!(a["evidence"]["prepared"], a["evidence"]["tree"]);
+}
