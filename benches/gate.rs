@@ -103,7 +103,8 @@ impl Stand {
             clock: Clock::system(),
         };
         let check = Check::command(CHECK);
-        let red = Red { commit: self.red.clone(), verdict: "failed".to_owned(), check: check.digest() };
+        let red =
+            Red { commit: self.red.clone(), verdict: "failed".to_owned(), check: check.digest(), unprepared: false };
         let known = Known { red: Some(red), ..Known::default() };
         let verdict = gate.judge("bench", &check, &known, &|_| None).unwrap();
         assert_eq!(verdict.finding(), Finding::Passed, "{verdict:?}");

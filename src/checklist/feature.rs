@@ -57,6 +57,8 @@ pub struct Baseline {
     pub check: String,
     /// The commit on which this check was first judged, when that was an earlier one.
     pub since: Option<String>,
+    /// The check was not even tried, since installing or its setup failed.
+    pub unprepared: bool,
 }
 
 /// Where a feature stands; derived, never stored.
@@ -295,5 +297,6 @@ fn read_baseline(value: &Value) -> Result<Baseline, Fault> {
         verdict: text("verdict").ok_or_else(|| missing("verdict"))?,
         check: text("check").unwrap_or_default(),
         since: text("since"),
+        unprepared: value["unprepared"] == true,
     })
 }

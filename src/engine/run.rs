@@ -16,6 +16,7 @@ use crate::engine::prepare::Dirty;
 use crate::engine::review;
 use crate::engine::review::Checks;
 use crate::engine::verify;
+use crate::engine::verify::Before;
 use crate::engine::verify::Swept;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
@@ -114,10 +115,11 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
         return Ok((!proven && !lost_meanwhile(ws, &checklist, &tree)?).then(|| stuck(&checklist, &tree)));
     };
     let id = feature.id.clone();
-    if was_judged(ws, feature)? || !green_now(ws, &id)? {
-        return work(ws, budget, so_far, &id);
+    match if was_judged(ws, feature)? { Before::Open } else { green_now(ws, &id)? } {
+        Before::Open => return work(ws, budget, so_far, &id),
+        Before::Proven => so_far.breaker.proven(),
+        Before::AlreadyGreen => {}
     }
-    so_far.breaker.proven();
     Ok(None)
 }
 
@@ -180,17 +182,17 @@ fn initializer_due(ws: &Workspace, checklist: &Checklist, so_far: &SoFar) -> Res
 /// Tells whether this very check was already run on this very tree; nothing runs twice.
 fn was_judged(ws: &Workspace, feature: &Feature) -> Result<bool> {
     let head = ws.head()?;
-    let at_baseline = feature.red().is_some_and(|red| red.commit == head.commit);
+    let at_baseline = feature.red().is_some_and(|red| red.commit == head.commit && !red.unprepared);
     Ok(at_baseline || feature.was_judged_on(&head.tree))
 }
 
 /// Runs the feature's check before spending a session on it: other work may have made it pass.
-fn green_now(ws: &mut Workspace, id: &str) -> Result<bool> {
-    let proven = verify::prove_if_green(ws, id, &Occasion::outside(ws))?;
-    if proven {
+fn green_now(ws: &mut Workspace, id: &str) -> Result<Before> {
+    let before = verify::prove_if_green(ws, id, &Occasion::outside(ws))?;
+    if before == Before::Proven {
         ws.notice(format!("{id} is proven without a session: its check passes now and did not before"));
     }
-    Ok(proven)
+    Ok(before)
 }
 
 /// Looks once more at features that were set aside before the run gives up: work on others may have made their checks pass.
@@ -199,7 +201,7 @@ fn proven_meanwhile(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
     let set_aside = |feature: &&Feature| feature.blocked.is_some() || feature.check_problem.is_some();
     for feature in checklist.features().iter().filter(set_aside).filter(|feature| !feature.is_done()) {
         let runs = feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command);
-        any |= runs && !was_judged(ws, feature)? && green_now(ws, &feature.id)?;
+        any |= runs && !was_judged(ws, feature)? && green_now(ws, &feature.id)? == Before::Proven;
     }
     Ok(any)
 }

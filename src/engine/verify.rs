@@ -71,21 +71,26 @@ pub fn settle(ws: &mut Workspace, verdict: Verdict, attempt: Attempt, at: &Occas
     Ok(Outcome { id: id.to_owned(), verdict, state })
 }
 
-/// Runs the check of a feature and commits only a proof: work done elsewhere may have made it pass.
-pub fn prove_if_green(ws: &mut Workspace, id: &str, at: &Occasion) -> Result<bool> {
-    let mut checklist = ws.checklist()?;
+/// What a look at a feature before a session found.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Before {
+    Proven,
+    /// It passed all along, so there is nothing to work on.
+    AlreadyGreen,
+    Open,
+}
+
+/// Runs the check of a feature and commits only a pass: work done elsewhere may have made it pass.
+pub fn prove_if_green(ws: &mut Workspace, id: &str, at: &Occasion) -> Result<Before> {
+    let checklist = ws.checklist()?;
     let verdict = judge(ws, checklist.find(id)?, at)?;
-    if !verdict.proves() {
+    if !verdict.finding().is_green() {
         // That it fails before the work is what one expects; its output would only be noise.
         ws.notice(format!("check {id}: {} before the session", verdict.finding()));
-        return Ok(false);
+        return Ok(Before::Open);
     }
-    tell(ws, &verdict, Seen::ForProof);
-    checklist.prove(id, &verdict)?;
-    let origin = ws.origin(at.session, Some(id));
-    let told = [Fact::verdict("proof", &verdict)];
-    ws.save_told(&checklist, &format!("gate: prove {id}"), &told, vec![], &origin)?;
-    Ok(true)
+    let outcome = settle(ws, verdict, Attempt::Free, at)?;
+    Ok(if outcome.verdict.proves() { Before::Proven } else { Before::AlreadyGreen })
 }
 
 /// Runs the check of one feature; decides nothing.
@@ -108,7 +113,13 @@ fn says_nothing(verdict: &Verdict) -> bool {
 /// Hands the recorded non-pass of a feature to the gate.
 fn red(feature: &Feature) -> Option<Red> {
     let baseline = feature.red()?;
-    Some(Red { commit: baseline.commit.clone(), verdict: baseline.verdict.clone(), check: baseline.check.clone() })
+    Some(Red {
+        commit: baseline.commit.clone(),
+        verdict: baseline.verdict.clone(),
+        check: baseline.check.clone(),
+        // What is done was looked at twice.
+        unprepared: baseline.unprepared && !feature.is_done(),
+    })
 }
 
 /// Hands to the gate what is recorded of a feature.

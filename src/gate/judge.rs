@@ -107,6 +107,10 @@ impl Gate<'_> {
             trial.add("no earlier tree is recorded on which this check did not pass");
         }
         let circumstances = self.circumstances(feature, check, Some(&head), Some(&tree));
+        drop(tree);
+        if let Some(red) = red {
+            self.look_back(&mut trial, check, known, red, pinned)?;
+        }
         Ok(Verdict::new(trial, Circumstances { red: red.cloned(), flipped, soft, untracked, ..circumstances }))
     }
 
@@ -187,7 +191,7 @@ impl Gate<'_> {
         }
     }
 
-    fn run(&self, check: &Check, runs: u32, tree: &Tree) -> Result<Trial> {
+    pub(in crate::gate) fn run(&self, check: &Check, runs: u32, tree: &Tree) -> Result<Trial> {
         let mut trial =
             self.saved(trial::run(check, runs, &self.surroundings(&tree.folder, tree.private.as_ref()))?)?;
         if trial.finding != Finding::Passed {

@@ -14,6 +14,7 @@ mod executed;
 mod failure;
 mod install;
 mod judge;
+mod look_back;
 mod shell;
 mod soft;
 mod stage;

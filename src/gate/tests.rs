@@ -68,7 +68,7 @@ impl Bench {
             strict: false,
             soft_closure: Vec::new(),
         };
-        let red = Red { commit: String::new(), verdict: "failed".to_owned(), check: String::new() };
+        let red = Red { commit: String::new(), verdict: "failed".to_owned(), check: String::new(), unprepared: false };
         let interrupt = Interrupt::new();
         let (files, pinned) = (CheckFiles::default(), RefCell::default());
         let (init_script, install_script) = (None, None);

@@ -105,7 +105,7 @@ pub(in crate::gate) fn prepare(installer: &Installer, around: &Surroundings) -> 
     let duration = finished.duration;
     let failed = finished.exit != Exit::Code(0);
     Ok(failed.then(|| {
-        let mut trial = Trial { duration, ..not_ready(finished, &installer.failed) };
+        let mut trial = Trial { duration, unprepared: true, ..not_ready(finished, &installer.failed) };
         run.tell_wanted_network(&mut trial, "`sandbox.network` must not be `off` for it");
         run.tell_hidden_program(&mut trial);
         trial
@@ -206,7 +206,8 @@ impl<'a> Run<'a> {
             let name = check.setup.as_deref().map_or("", first_line);
             let (finished, _) = self.shell(setup, folder, None, self.limit, Leftovers::Keep)?;
             if finished.exit != Exit::Code(0) {
-                return Ok(Some(not_ready(finished, &format!("the check's setup `{name}` failed"))));
+                let failed = not_ready(finished, &format!("the check's setup `{name}` failed"));
+                return Ok(Some(Trial { unprepared: true, ..failed }));
             }
         }
         check.ready.as_deref().map_or(Ok(None), |ready| self.wait_until(ready, &check.cwd))

@@ -107,6 +107,8 @@ pub struct Trial {
     pub(in crate::gate) runs: u32,
     /// It passed and then failed, on the same tree.
     pub(in crate::gate) flipped: bool,
+    /// It was not even tried: installing or the setup failed.
+    pub(in crate::gate) unprepared: bool,
     /// The time after which it was ended, if it was.
     pub(in crate::gate) limit: Option<Duration>,
     /// Why, when the exit code does not say it.
@@ -125,6 +127,7 @@ impl Trial {
             saved: None,
             runs: 0,
             flipped: false,
+            unprepared: false,
             limit: None,
             detail,
         }
@@ -224,6 +227,8 @@ pub struct Red {
     pub verdict: String,
     /// Digest of the check that ran.
     pub check: String,
+    /// It was not even tried, since installing or the setup failed.
+    pub unprepared: bool,
 }
 
 /// Where and for what a verdict was made.
@@ -364,7 +369,11 @@ impl Verdict {
     /// Renders the result on which later passes stand.
     pub fn to_baseline(&self) -> Value {
         let of = &self.circumstances;
-        json!({"commit": of.commit, "verdict": self.trial.finding.as_str(), "check": of.check})
+        let mut baseline = json!({"commit": of.commit, "verdict": self.trial.finding.as_str(), "check": of.check});
+        if self.trial.unprepared {
+            baseline["unprepared"] = json!(true);
+        }
+        baseline
     }
 
     fn checkout(&self) -> Option<String> {

@@ -125,3 +125,23 @@ fn the_final_sweep_installs_once_more_and_then_it_is_done() {
     assert_eq!(a["checked"]["prepared"], project.git(["rev-parse", "HEAD^{tree}"]).as_str());
     assert_ne!(a["evidence"]["prepared"], a["evidence"]["tree"]);
 }
+
+#[test]
+fn a_network_that_failed_at_the_baseline_proves_nothing_and_costs_no_session() {
+    let project = Project::ready().variable("LONGHAUL_GATE_PREPARE", "test -e \"$UP\"");
+    let up = project.home().join("up");
+    let project = project
+        .variable("LONGHAUL_SANDBOX_PASS_ENV", "[\"UP\"]")
+        .variable("UP", up.to_str().unwrap())
+        .feature("old", "test -f README")
+        .feature("new", "test -f new");
+    let baseline = |id: &str| project.stored(id)["baseline"]["verdict"].clone();
+    assert_eq!(["old", "new"].map(baseline), [json!("not ready"), json!("not ready")]);
+    std::fs::write(up, "").unwrap();
+    let works = session([reply([bash("touch new")]), reply([hand_over()])]);
+    let project = project.model([works]);
+
+    project.run(["run"]).exits(4).shows("accept old");
+
+    assert_eq!(["old", "new"].map(|id| project.status(id)), ["already green", "proven"]);
+}
