@@ -65,7 +65,10 @@ impl Checklist {
         if !verdict.finding().is_green() {
             bail!("the check of `{id}` did not pass again: {}", verdict.trial().sentence());
         }
-        let checked = json!({"commit": verdict.commit(), "tree": verdict.tree(), "at": verdict.at()});
+        let mut checked = json!({"commit": verdict.commit(), "tree": verdict.tree(), "at": verdict.at()});
+        if let Some(prepared) = verdict.prepared() {
+            checked["prepared"] = json!(prepared);
+        }
         self.change(id, |fields| {
             set(fields, "checked", checked);
             note_flip(fields, verdict);
@@ -102,6 +105,10 @@ impl Checklist {
         let attempted = counts_as_attempt && verdict.finding() != Finding::Interrupted;
         let attempts = feature.attempts + u32::from(attempted);
         let stands = feature.red().is_some_and(|red| red.check == verdict.check());
+        let mut baseline = verdict.to_baseline();
+        if let Some(since) = feature.since() {
+            baseline["since"] = json!(since);
+        }
         let mut last = verdict.to_last_verdict();
         last["equal"] = json!(equal_failures(feature, &last["failure"], attempted));
         self.change(id, |fields| {
@@ -109,7 +116,7 @@ impl Checklist {
             set(fields, "attempts", json!(attempts));
             note_flip(fields, verdict);
             if verdict.is_red() && !stands {
-                set(fields, "baseline", verdict.to_baseline());
+                set(fields, "baseline", baseline);
             }
         })
     }
@@ -354,10 +361,12 @@ mod tests {
         assert_eq!(checklist.state("a", "1"), State::AlreadyGreen);
         checklist.record("a", &verdict(&checklist, Finding::Failed, "2"), true).unwrap();
         assert_eq!(checklist.get("a").unwrap().baseline.as_ref().unwrap().commit, "commit of 2");
+        assert_eq!(checklist.get("a").unwrap().since(), Some("commit of 1"), "it is still the same check");
         assert_eq!(checklist.state("a", "2"), State::Open);
         checklist.pin("a", &BTreeMap::from([("tests/x".to_owned(), None)])).unwrap();
         checklist.record("a", &verdict(&checklist, Finding::Failed, "3"), true).unwrap();
         assert_eq!(checklist.get("a").unwrap().baseline.as_ref().unwrap().commit, "commit of 3");
+        assert_eq!(checklist.get("a").unwrap().since(), Some("commit of 3"), "it is another check");
         assert!(checklist.set_baseline("a", &verdict(&checklist, Finding::NotCommitted, "4")).is_err());
     }
 

@@ -25,6 +25,7 @@ use crate::engine::workspace::Workspace;
 use crate::engine::workspace::named;
 use crate::event::Event;
 use crate::gate::Gate;
+use crate::gate::Reuse;
 use crate::memory::INIT;
 use crate::process::Exit;
 use crate::prompts;
@@ -166,6 +167,8 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         interrupt: ws.interrupt,
         files,
         init_script: place.init_script.as_deref().map(|script| tools::init_command(script, Phase::Start)),
+        install_script: place.init_script.as_deref().map(|script| tools::init_command(script, Phase::Install)),
+        reuse: Reuse::Alike,
         artifacts: session.artifacts.clone(),
         left_out: Vec::new(),
         before: session.untracked.clone(),

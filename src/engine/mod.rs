@@ -7,6 +7,7 @@ pub mod accept;
 pub mod breaker;
 pub mod budget;
 pub mod check;
+pub mod checkout;
 pub mod custody;
 pub mod doctor;
 pub mod draft;

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::gate::CheckFiles;
 use crate::gate::Gate;
+use crate::gate::Reuse;
 use crate::memory::Author;
 use crate::memory::CHECKLIST;
 use crate::memory::Change;
@@ -64,12 +65,19 @@ pub struct Occasion {
     pub outputs: PathBuf,
     /// Files that the session made and that are in no commit; a pass may rest on them.
     pub left_out: Vec<String>,
+    /// For which commits it will do what was installed before.
+    pub reuse: Reuse,
 }
 
 impl Occasion {
     /// Returns the occasion of a check that belongs to no session.
     pub fn outside(ws: &Workspace) -> Self {
-        Self { session: None, outputs: ws.outputs(), left_out: Vec::new() }
+        Self { session: None, outputs: ws.outputs(), left_out: Vec::new(), reuse: Reuse::Alike }
+    }
+
+    /// Returns the occasion of the sweep after which nothing is open any more: nothing older may help.
+    pub fn last(ws: &Workspace) -> Self {
+        Self { reuse: Reuse::Same, ..Self::outside(ws) }
     }
 }
 
@@ -195,6 +203,7 @@ impl<'a> Workspace<'a> {
             git,
             shown: owned(shown),
             writable: owned(writable),
+            objects: None,
             network,
         };
         Sandbox::open(&self.settings.sandbox, room, self.interrupt)
@@ -273,12 +282,16 @@ impl<'a> Workspace<'a> {
 
     /// Makes the gate for the committed checks of now.
     pub fn gate(&self, at: &Occasion) -> Result<Gate<'_>> {
+        let script = self.init_script()?;
+        let init = |phase| script.as_deref().map(|script| tools::init_command(script, phase));
         Ok(Gate {
             project: &self.project,
             settings: &self.settings.gate,
             interrupt: self.interrupt,
             files: self.check_files()?,
-            init_script: self.init_script()?.as_deref().map(|script| tools::init_command(script, Phase::Start)),
+            init_script: init(Phase::Start),
+            install_script: init(Phase::Install),
+            reuse: at.reuse,
             artifacts: at.outputs.clone(),
             left_out: at.left_out.clone(),
             before: Marks::new(),

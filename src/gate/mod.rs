@@ -12,7 +12,9 @@ mod difference;
 mod empty;
 mod executed;
 mod failure;
+mod install;
 mod judge;
+mod look_back;
 mod shell;
 mod soft;
 mod stage;
@@ -26,7 +28,9 @@ pub use check::Kind;
 pub use check::Problem;
 pub use checkout::Checkout;
 pub use checkout::Place;
-pub use checkout::place;
+pub use checkout::Reuse;
+pub use checkout::Site;
+pub use checkout::site;
 pub use closure::Mode;
 pub use closure::Pin;
 pub use closure::Pinned;
@@ -115,6 +119,10 @@ pub struct Gate<'a> {
     pub files: CheckFiles,
     /// Text for `sh` that the setup `init` stands for.
     pub init_script: Option<String>,
+    /// Text for `sh` by which the same script installs what the project needs.
+    pub install_script: Option<String>,
+    /// For which commits it will do what was installed before.
+    pub reuse: Reuse,
     /// Folder for head and tail of outputs, by digest.
     pub artifacts: PathBuf,
     /// Files that a session made and that are in no commit: a pass could rest on them.

@@ -18,7 +18,7 @@ use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// Names in any folder, and patterns for paths with a slash. `gate.soft_closure` adds more.
-const LOADED: [&str; 63] = [
+const LOADED: [&str; 33] = [
     // Ours: a check's `setup` may be the init script.
     "init.sh",
     // Python
@@ -27,16 +27,12 @@ const LOADED: [&str; 63] = [
     ".pytest.ini",
     "tox.ini",
     "noxfile.py",
-    "setup.cfg",
-    "setup.py",
-    "pyproject.toml",
     "sitecustomize.py",
     "usercustomize.py",
     "*.pth",
     ".coveragerc",
     "manage.py",
     // JavaScript
-    "package.json",
     "{jest,vitest,vite,playwright,cypress,babel,webpack,rollup,karma,ava,wdio}.config.*",
     "jest.setup.*",
     "vitest.{setup,workspace}.*",
@@ -46,6 +42,32 @@ const LOADED: [&str; 63] = [
     ".nycrc*",
     "tsconfig*.json",
     "jsconfig.json",
+    ".env",
+    ".env.*",
+    // Rust
+    "**/.config/nextest.toml",
+    // Ruby
+    "Rakefile",
+    ".rspec",
+    "{spec,rails}_helper.rb",
+    "test_helper.rb",
+    // PHP
+    "phpunit.xml*",
+    // .NET
+    "*.runsettings",
+    // Others
+    "CMakeLists.txt",
+    "CMakePresets.json",
+    "meson.build",
+    ".bash{rc,_profile}",
+];
+
+/// Those that also steer what installing makes, in the same form.
+const INSTALLING: [&str; 30] = [
+    "setup.cfg",
+    "setup.py",
+    "pyproject.toml",
+    "package.json",
     "deno.json*",
     "bunfig.toml",
     ".npmrc",
@@ -54,44 +76,24 @@ const LOADED: [&str; 63] = [
     "pnpm-workspace.yaml",
     ".node-version",
     ".nvmrc",
-    ".env",
-    ".env.*",
-    // Rust
     "build.rs",
     "Cargo.toml",
     "**/.cargo/config*",
-    "**/.config/nextest.toml",
     "rust-toolchain*",
-    // Go
     "go.mod",
     "go.work",
-    // Ruby
     "Gemfile",
-    "Rakefile",
-    ".rspec",
-    "{spec,rails}_helper.rb",
-    "test_helper.rb",
-    // JVM
     "{build,settings}.gradle*",
     "gradle.properties",
     "pom.xml",
     "**/.mvn/*",
-    // PHP
     "composer.json",
-    "phpunit.xml*",
-    // .NET
     "Directory.Build.*",
-    "*.runsettings",
-    // Others
     "{GNUm,M,m}akefile",
     "*.mk",
     "justfile",
     "Taskfile.y*ml",
-    "CMakeLists.txt",
-    "CMakePresets.json",
-    "meson.build",
     "mix.exs",
-    ".bash{rc,_profile}",
 ];
 
 /// Folders that installing fills.
@@ -106,7 +108,8 @@ pub type Soft = BTreeMap<String, String>;
 
 /// Returns the soft closure of the checks of a project: of a tree and, where checks run in place, of what is not tracked.
 pub fn soft(project: &Project, tree: &str, settings: &Settings) -> Result<Soft> {
-    soft_at(checkout::place(project, settings.checkout, &settings.prepare)?.0, project, tree, settings)
+    let site = checkout::site(project, settings.checkout, &settings.prepare, Some(tree), None)?;
+    soft_at(site.place, project, tree, settings)
 }
 
 /// The same for a known place.
@@ -143,8 +146,18 @@ pub(in crate::gate) fn changed(check: &Check, now: &Soft) -> Vec<String> {
     changed
 }
 
-/// The table is read once; it takes a while.
-static TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| set(&LOADED).ok());
+/// The tables are read once; it takes a while.
+static TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| set(&[&LOADED[..], &INSTALLING[..]].concat()).ok());
+static INSTALLING_TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| set(&INSTALLING).ok());
+
+/// Tells whether a file steers what installing makes.
+pub(in crate::gate) fn steers_installing(path: &str) -> bool {
+    INSTALLING_TABLE.as_ref().is_some_and(|table| table.is_match(path)) && !is_installed(path)
+}
+
+fn is_installed(path: &str) -> bool {
+    path.split('/').any(|part| INSTALLED.contains(&part))
+}
 
 /// The table together with the patterns of the settings.
 struct Loaded(GlobSet);
@@ -156,7 +169,7 @@ impl Loaded {
 
     fn holds(&self, path: &str) -> bool {
         let known = TABLE.as_ref().is_some_and(|table| table.is_match(path)) || self.0.is_match(path);
-        known && !path.split('/').any(|part| INSTALLED.contains(&part))
+        known && !is_installed(path)
     }
 }
 

@@ -107,6 +107,8 @@ pub struct Trial {
     pub(in crate::gate) runs: u32,
     /// It passed and then failed, on the same tree.
     pub(in crate::gate) flipped: bool,
+    /// It was not even tried: installing or the setup failed.
+    pub(in crate::gate) unprepared: bool,
     /// The time after which it was ended, if it was.
     pub(in crate::gate) limit: Option<Duration>,
     /// Why, when the exit code does not say it.
@@ -125,6 +127,7 @@ impl Trial {
             saved: None,
             runs: 0,
             flipped: false,
+            unprepared: false,
             limit: None,
             detail,
         }
@@ -224,6 +227,8 @@ pub struct Red {
     pub verdict: String,
     /// Digest of the check that ran.
     pub check: String,
+    /// It was not even tried, since installing or the setup failed.
+    pub unprepared: bool,
 }
 
 /// Where and for what a verdict was made.
@@ -247,6 +252,8 @@ pub(in crate::gate) struct Circumstances {
     pub disclosed: Vec<String>,
     /// Files of the soft closure that changed since approval.
     pub soft: Vec<String>,
+    /// The tree from which was made what installing laid into the tested one.
+    pub prepared: Option<String>,
     pub session: Option<u32>,
     pub at: String,
     /// Untracked files that lay in the project; they are in no commit.
@@ -308,6 +315,11 @@ impl Verdict {
         &self.circumstances.tree
     }
 
+    /// Returns the tree from which was made what installing laid into the tested one.
+    pub fn prepared(&self) -> Option<&str> {
+        self.circumstances.prepared.as_deref()
+    }
+
     /// Returns when it was made.
     pub fn at(&self) -> &str {
         &self.circumstances.at
@@ -337,7 +349,7 @@ impl Verdict {
             "seconds": self.seconds(), "output": self.trial.output_json(), "runs": self.trial.runs, "red": red,
             "level": of.level, "checkout": self.checkout(), "form": of.form, "approved_by": of.approved_by,
             "overlaid": of.overlaid, "disclosed": of.disclosed, "soft": of.soft, "session": of.session, "at": of.at,
-            "untracked": of.untracked.iter().take(UNTRACKED).collect::<Vec<_>>(),
+            "untracked": of.untracked.iter().take(UNTRACKED).collect::<Vec<_>>(), "prepared": of.prepared,
         })
     }
 
@@ -357,7 +369,11 @@ impl Verdict {
     /// Renders the result on which later passes stand.
     pub fn to_baseline(&self) -> Value {
         let of = &self.circumstances;
-        json!({"commit": of.commit, "verdict": self.trial.finding.as_str(), "check": of.check})
+        let mut baseline = json!({"commit": of.commit, "verdict": self.trial.finding.as_str(), "check": of.check});
+        if self.trial.unprepared {
+            baseline["unprepared"] = json!(true);
+        }
+        baseline
     }
 
     fn checkout(&self) -> Option<String> {
@@ -385,6 +401,7 @@ impl Verdict {
             overlaid: Vec::new(),
             disclosed: Vec::new(),
             soft: Vec::new(),
+            prepared: None,
             session: Some(7),
             at: "2026-11-29T14:03:00Z".to_owned(),
             untracked: Vec::new(),

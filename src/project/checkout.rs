@@ -6,7 +6,6 @@ use super::blob_id;
 use super::command::Elsewhere;
 use crate::failure::Failure;
 use crate::failure::Kind;
-use crate::sandbox;
 use anyhow::Context;
 use anyhow::Result;
 use git2::ObjectType;
@@ -160,27 +159,6 @@ impl Project {
         let listing = self.git(&["ls-files", "--others", "-z"], None)?;
         let paths = listing.split(|byte| *byte == 0).filter(|path| !path.is_empty());
         Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
-    }
-
-    /// Makes a git folder for a checkout in `place`: its own HEAD and index, everything else the project's. What moves
-    /// HEAD there leaves the user's branch alone.
-    pub fn lend_git(&self, git_dir: &Path, commit: &str, place: &Elsewhere) -> Result<()> {
-        let context = || format!("could not make `{}`", git_dir.display());
-        fs::create_dir_all(git_dir).with_context(context)?;
-        // A held checkout is shown at the project's own path, over the git folder that may lie in there.
-        let common = match &self.held {
-            Some(_) => PathBuf::from(sandbox::COMMON_OF_CHECKOUT),
-            None => fs::canonicalize(&self.common_dir).with_context(context)?,
-        };
-        let files = [
-            (git_dir.join("HEAD"), commit.as_bytes()),
-            (git_dir.join("commondir"), common.as_os_str().as_bytes()),
-            (place.folder.join(".git"), &[b"gitdir: ", git_dir.as_os_str().as_bytes()].concat()),
-        ];
-        for (path, bytes) in files {
-            fs::write(path, [bytes, b"\n"].concat()).with_context(context)?;
-        }
-        Ok(())
     }
 }
 

@@ -85,6 +85,8 @@ pub(super) fn pin_down(env: &mut BTreeMap<String, String>, git_dir: &Path, commo
     }
     let places = [("GIT_DIR", git_dir), ("GIT_COMMON_DIR", common_dir), ("GIT_WORK_TREE", root)];
     env.extend(places.map(|(name, place)| (name.to_owned(), place.to_string_lossy().into_owned())));
-    // Replacements are seen by this repository's `git` alone: a clone would get the commit as it is.
+    // Replacements and grafts are seen by this repository's `git` alone: a clone would get the commit as it is.
     env.insert("GIT_NO_REPLACE_OBJECTS".into(), "1".into());
+    // An empty file would do, but git has a hint about it.
+    env.insert("GIT_GRAFT_FILE".into(), "/dev/null/none".into());
 }

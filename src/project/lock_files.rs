@@ -60,6 +60,13 @@ const NAMES: [&str; 20] = [
     "flake.lock",
 ];
 
+impl LockFile {
+    /// Returns what is known of a lock file at a project's root, by its path.
+    pub fn named(path: &str) -> Option<Self> {
+        KNOWN.into_iter().find(|known| known.name == path)
+    }
+}
+
 /// Tells whether a path of the project is a lock file.
 pub fn is_lock_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();

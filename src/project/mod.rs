@@ -10,6 +10,8 @@ mod commit;
 mod committed;
 mod history;
 mod identity;
+mod kept;
+mod lent;
 mod lock_files;
 mod locks;
 mod nested;
@@ -42,6 +44,8 @@ pub use checkout::file_id;
 pub use command::Elsewhere;
 pub use commit::Leftover;
 pub use identity::Identity;
+pub use kept::Kept;
+pub use lent::Lent;
 pub use lock_files::LockFile;
 pub use lock_files::is_lock_file;
 pub use lock_files::lock_files;
@@ -128,6 +132,7 @@ impl Project {
             git: Git::Writable,
             shown: shown.collect(),
             writable: vec![scratch.path().to_owned()],
+            objects: None,
             network: Network::Off,
         };
         // A person's interrupt ends the session, not the commit that saves its work.

@@ -4,6 +4,7 @@ use serde_json::Value;
 
 use crate::checklist::Feature;
 use crate::gate::Gate;
+use crate::gate::Known;
 use crate::gate::Trial;
 use crate::message::ToolResult;
 use crate::tools::bash::Shell;
@@ -29,7 +30,8 @@ pub(super) fn call(
     let check =
         feature.check.as_ref().ok_or_else(|| tell(format!("`{}` has no check: hand over and say so", feature.id)))?;
     let ended = if shell.is_reached_from_outside() { shell.end_jobs() } else { Vec::new() };
-    let trial = gate.try_out(check, pinned)?;
+    let known = Known { since: feature.since().map(str::to_owned), ..Known::default() };
+    let trial = gate.try_out(check, &known, pinned)?;
     let mut text = told(&trial);
     if !ended.is_empty() {
         text.push_str(&format!("[{}, as the gate does; `setup` starts servers again]\n", jobs_ended(&ended)));

@@ -74,6 +74,8 @@ impl Session {
             interrupt: &interrupt,
             files,
             init_script: Some(longhaul::tools::init_command("init.sh", longhaul::tools::Phase::Start)),
+            install_script: None,
+            reuse: longhaul::gate::Reuse::Alike,
             artifacts: self.project.home().join("artifacts"),
             left_out: Vec::new(),
             before: longhaul::project::Marks::new(),

@@ -77,7 +77,8 @@ fn left_out(folder: &Path) -> Finding {
 
 /// Says where checks run, and why.
 fn checkout(project: &Project, settings: &Settings) -> Result<Finding> {
-    let (place, why) = gate::place(project, settings.gate.checkout, &settings.gate.prepare)?;
+    let gate::Site { place, why, .. } =
+        gate::site(project, settings.gate.checkout, &settings.gate.prepare, None, None)?;
     Ok(Finding::ok("checkout", format!("{place}: {why}")))
 }
 

@@ -139,7 +139,7 @@ fn a_trial_runs_on_what_a_commit_of_now_would_hold() {
         bench.write("src/new.txt", "new\n");
         let index = fs::read(bench.root().join(".git/index")).unwrap();
         let mut gate = bench.gate();
-        let finding = |gate: &Gate| gate.try_out(&check, &|_| None).unwrap().finding();
+        let finding = |gate: &Gate| gate.try_out(&check, &Known::default(), &|_| None).unwrap().finding();
         gate.before = before;
         assert_eq!(finding(&gate), Finding::Passed);
         gate.before = Marks::new();
@@ -213,7 +213,8 @@ fn a_check_that_flipped_on_one_tree_needs_three_passes() {
     let (twice, always) = (bench.approved(&run(2)), bench.approved("true"));
     bench.work();
     let tree = bench.project.head().unwrap().unwrap().tree;
-    let known = |check: &Check, flaky, results| Known { red: Some(bench.red_of(check)), flaky, results };
+    let known =
+        |check: &Check, flaky, results| Known { red: Some(bench.red_of(check)), flaky, results, ..Known::default() };
 
     let verdict = bench.judge_knowing(&always, &known(&always, false, vec![(tree.clone(), false)]));
     assert!(verdict.proves() && verdict.flipped());

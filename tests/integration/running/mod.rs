@@ -9,6 +9,7 @@ use serde_json::Value;
 mod checks;
 mod initializer;
 mod limits;
+mod places;
 mod repository;
 mod stopping;
 
