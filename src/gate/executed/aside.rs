@@ -1,6 +1,6 @@
 //! What in a text is no test: words before a command, and programs that prepare, look or print.
 
-use crate::gate::executed::runners::name_of;
+use crate::gate::words;
 
 /// Programs that prepare, look or print; where one of them compares something of the product, that was run before.
 const ASIDE: [&str; 68] = [
@@ -145,5 +145,5 @@ pub(super) fn prepares(name: &str, words: &[String]) -> bool {
 
 /// Tells whether a command only looks at texts, perhaps behind `npx`, `python3 -m` and the like.
 pub(super) fn looks(words: &[String]) -> bool {
-    words.iter().take(4).any(|word| LOOKS.contains(&name_of(word)))
+    words.iter().take(4).any(|word| LOOKS.contains(&words::name(word)))
 }

@@ -1,5 +1,6 @@
 //! The test runners whose reports are understood, and by which words a text starts one.
 
+use crate::gate::words;
 use regex::Regex;
 use std::sync::LazyLock;
 
@@ -92,14 +93,14 @@ static NAMED: LazyLock<Vec<(Regex, Runner)>> = LazyLock::new(|| {
 });
 
 /// Returns the runners that a command starts.
-pub(super) fn started_by(words: &[String]) -> Vec<Runner> {
-    let names: Vec<&str> = words.iter().map(|word| name_of(word)).collect();
+pub(super) fn started_by(command: &[String]) -> Vec<Runner> {
+    let names: Vec<&str> = command.iter().map(|word| words::name(word)).collect();
     let mut runners: Vec<Runner> =
         PROGRAMS.iter().filter(|(name, _)| names.contains(name)).map(|(_, runner)| *runner).collect();
     for (program, told_by, runner) in BY_A_WORD {
-        let at = names.iter().position(|name| *name == program).unwrap_or(words.len());
+        let at = names.iter().position(|name| *name == program).unwrap_or(command.len());
         // `cargo run -- test` runs the product.
-        let mut own = words.iter().skip(at + 1).map(String::as_str).take_while(|word| !matches!(*word, "--" | "run"));
+        let mut own = command.iter().skip(at + 1).map(String::as_str).take_while(|word| !matches!(*word, "--" | "run"));
         if own.any(|word| told_by.contains(&word)) {
             runners.push(runner);
         }
@@ -107,7 +108,7 @@ pub(super) fn started_by(words: &[String]) -> Vec<Runner> {
     if runners.is_empty() && names.iter().any(|name| TASK_RUNNERS.contains(name)) {
         return ALL.to_vec();
     }
-    let reports = words.iter().any(|word| word.contains("junit") || word.contains("xunit"));
+    let reports = command.iter().any(|word| word.contains("junit") || word.contains("xunit"));
     runners.extend((reports && !runners.is_empty()).then_some(Runner::Junit));
     runners
 }
@@ -115,11 +116,6 @@ pub(super) fn started_by(words: &[String]) -> Vec<Runner> {
 /// Returns the runners that a program's text names.
 pub(super) fn named_in(text: &str) -> Vec<Runner> {
     NAMED.iter().filter(|(name, _)| name.is_match(text)).map(|(_, runner)| *runner).collect()
-}
-
-/// Returns the name of a program without its folders.
-pub(super) fn name_of(word: &str) -> &str {
-    word.rsplit('/').next().unwrap_or(word)
 }
 
 #[cfg(test)]

@@ -10,8 +10,8 @@ use crate::gate::executed::commands::commands;
 use crate::gate::executed::recipes;
 use crate::gate::executed::runners;
 use crate::gate::executed::runners::Runner;
-use crate::gate::executed::runners::name_of;
 use crate::gate::words;
+
 use std::cell::Cell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
@@ -115,7 +115,7 @@ impl Reader<'_> {
         if let Some(body) = self.functions.get(program) {
             return body.clone();
         }
-        let (name, of_system) = (name_of(program), !program.contains('/') || program.starts_with("/usr/"));
+        let (name, of_system) = (words::name(program), !program.contains('/') || program.starts_with("/usr/"));
         match name {
             "cd" | "pushd" => self.enter(words.get(1)),
             "echo" | "printf" if words.iter().any(|word| word.starts_with("1..")) => {
@@ -157,7 +157,7 @@ impl Reader<'_> {
 
     /// Returns what a script comes to, or a text given in its place; none when the command runs no such thing.
     fn of_a_script(&mut self, words: &[String]) -> Option<Vec<Step>> {
-        let program = name_of(&words[0]);
+        let program = words::name(&words[0]);
         let is_shell = SHELLS.contains(&program);
         if !is_shell && !INTERPRETERS.contains(&program) {
             let bytes = Some(&words[0]).filter(|word| word.contains('/')).and_then(|word| self.file(word))?;
@@ -257,7 +257,7 @@ fn whole(steps: Vec<Step>, of_memory: bool, name: &str) -> Vec<Step> {
     if steps.iter().any(|step| matches!(step, Step::Runner(_))) {
         return steps;
     }
-    let last = name_of(name).to_lowercase();
+    let last = words::name(name).to_lowercase();
     let prepares = PREPARES.iter().any(|part| last.contains(part));
     let tests = of_memory || words::looks_like_test(name) || SOUNDS.iter().any(|part| last.contains(part));
     vec![if tests && !prepares { Step::Test } else { Step::Other }]

@@ -603,6 +603,23 @@ fn a_script_that_decides_alone_and_is_not_pinned_is_told_at_approval() {
 }
 
 #[test]
+fn a_test_that_is_named_and_not_there_yet_is_told_at_approval_and_pinned_once_it_is_accepted() {
+    let project = Project::ready();
+    let add = |id: &str| project.run(["feature", "add", "--id", id, "--title", id, "--check", "cargo test --test mul"]);
+    let told = "names a test that is not there yet, such as `tests/mul.rs`, so nothing of it is pinned";
+    add("early").exits(0).tells(told).tells("`longhaul accept early` pins it");
+    assert_eq!(project.stored("early")["check"]["pins"], json!({}));
+    project.write("tests/mul.rs", "#[test]\nfn mul() {}\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "test"]);
+    add("late").exits(0).hides("not there yet");
+    project.run(["accept", "early"]).exits(0).shows("`tests/mul.rs` is new beside the files that were approved");
+    for id in ["early", "late"] {
+        assert!(project.stored(id)["check"]["pins"]["tests/mul.rs"].is_string(), "{id}");
+    }
+}
+
+#[test]
 fn a_check_that_wants_the_network_is_told_which_setting_gives_it() {
     let lookup = "python3 -c 'import urllib.request as u; u.urlopen(\"http://example.invalid/\")'";
     let project = Project::ready().sandboxed().feature("a", lookup);
