@@ -393,3 +393,28 @@ fn a_check_that_the_agent_reports_as_wrong_waits_for_a_person_and_the_run_goes_o
     project.run(["status"]).exits(0).prints("odd waits for a person");
     project.run(["feature", "reopen", "odd"]).exits(0).prints("odd: reopened, open");
 }
+
+#[test]
+fn a_runner_without_tests_before_the_test_of_the_whole_and_its_words_in_a_product_refuse_nothing() {
+    let project = Project::ready();
+    project.write("bin/pytest", "#!/bin/sh\necho '===== no tests ran in 0.00s ====='\n");
+    project.write("e2e.sh", "test \"$(sh report.sh | tail -1)\" = good\nsh report.sh\n");
+    project.git(["add", "-A"]);
+    project.git(["update-index", "--chmod=+x", "bin/pytest"]);
+    project.git(["commit", "-qm", "the test"]);
+    project.git(["reset", "-q", "--hard"]);
+    let report = "printf '0 passing (2ms)\\ncollected 0 items\\nRan 0 tests in 0.0s\\n\\nOK\\n1..0\\ngood\\n'";
+    let work = format!("cat > report.sh <<'END'\n{report}\nEND");
+    let unit = "PATH=$PWD/bin:$PATH pytest";
+    let project = project
+        .feature("whole", &format!("{unit} && sh e2e.sh"))
+        .feature("product", "sh e2e.sh")
+        .feature("nothing", &format!("test -f report.sh && {unit}"))
+        .model([session([reply([bash(&work)]), reply([hand_over()])])]);
+
+    project.run(["run", "--sessions", "1"]).exits(3);
+
+    assert_eq!(["whole", "product"].map(|id| project.status(id)), ["proven", "proven"]);
+    // The twin: where the runner is all there is, its empty run proves nothing.
+    project.run(["check", "nothing"]).exits(8).shows("nothing executed");
+}
