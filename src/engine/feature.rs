@@ -13,6 +13,7 @@ use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::gate;
+use crate::gate::CheckFiles;
 use crate::memory::Change;
 use crate::memory::PINNED;
 use anyhow::Result;
@@ -123,8 +124,16 @@ pub(in crate::engine) fn save_approved(
     baselines_if_clean(ws)
 }
 
-/// Tells of a check that only runs a script which the agent may write.
-fn warn_of_unpinned(ws: &Workspace, feature: &Feature) {
+/// Tells of a check that only runs what the agent may write: a script, or a test that is not there yet.
+fn warn_of_unpinned(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
+    let unwritten = feature.check.as_ref().and_then(|check| gate::unwritten_test(&ws.project, check, scripts));
+    if let Some(test) = unwritten {
+        ws.warn(format!(
+            "the check of {} names a test that is not there yet, such as `{test}`, so nothing of it is pinned: whoever \
+             writes it decides. Once it is there, `longhaul accept {}` pins it",
+            feature.id, feature.id
+        ));
+    }
     let script = feature.check.as_ref().and_then(|check| gate::unpinned_script(&ws.project, check));
     if let Some(script) = script {
         let name = script.rsplit('/').next().unwrap_or(&script);
@@ -158,7 +167,7 @@ pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[S
         if let Some(soft) = &soft {
             checklist.keep_soft(id, soft)?;
         }
-        warn_of_unpinned(ws, checklist.find(id)?);
+        warn_of_unpinned(ws, checklist.find(id)?, &scripts);
     }
     Ok(changes)
 }

@@ -6,6 +6,9 @@
 use crate::gate::Check;
 use crate::gate::CheckFiles;
 use crate::gate::beneath;
+use crate::gate::guessed;
+use crate::gate::guessed::Guess;
+use crate::gate::guessed::Known;
 use crate::gate::words;
 use crate::project;
 use crate::project::Project;
@@ -91,19 +94,24 @@ impl Display for Pin<'_> {
     }
 }
 
-/// Returns the files that the check's hard closure holds now, by path.
+/// Returns the files that the check's hard closure holds now, by path: pinned, they are what is approved.
 pub fn closure(project: &Project, check: &Check, files: &CheckFiles) -> Result<Vec<Pinned>> {
-    closure_in(project.root(), project, check, files)
+    let known = Known::InFolder(project.root());
+    files_of(project.root(), Named::of(project.root(), check, files, known), check, files)
 }
 
-/// Returns the files of the check's hard closure as they lie in `folder`, which holds a tree of the project.
+/// Returns the files of the approved check's hard closure as they lie in `folder`, which holds a tree of the project. A
+/// name that meant nothing at approval means nothing here.
 pub(in crate::gate) fn closure_in(
     folder: &Path,
     project: &Project,
     check: &Check,
     files: &CheckFiles,
 ) -> Result<Vec<Pinned>> {
-    let named = Named::of(project.root(), check, files);
+    files_of(folder, Named::of(project.root(), check, files, Known::InPins(&check.pins)), check, files)
+}
+
+fn files_of(folder: &Path, named: Named, check: &Check, files: &CheckFiles) -> Result<Vec<Pinned>> {
     let mut found = BTreeMap::new();
     for name in named.memory {
         let bytes = files.get(&name).map(|bytes| (Mode::Plain, bytes.to_vec()));
@@ -149,40 +157,66 @@ pub fn unpinned_script(project: &Project, check: &Check) -> Option<String> {
     words::sole_script(&check.run, root.trim_end_matches('/')).filter(|script| !check.pins.contains_key(script))
 }
 
+/// Returns the test that a check names, not by a path, and that is not there: whoever writes it decides.
+pub fn unwritten_test(project: &Project, check: &Check, files: &CheckFiles) -> Option<String> {
+    Named::of(project.root(), check, files, Known::InFolder(project.root())).unwritten.into_iter().next()
+}
+
 /// What the texts of a check name.
 struct Named {
     memory: BTreeSet<String>,
     project: BTreeSet<String>,
+    /// What names that are no paths mean first, where they mean nothing that is there.
+    unwritten: BTreeSet<String>,
 }
 
 impl Named {
-    fn of(root: &Path, check: &Check, files: &CheckFiles) -> Self {
+    fn of(root: &Path, check: &Check, files: &CheckFiles, known: Known) -> Self {
         let root = root.to_string_lossy();
         let root = root.trim_end_matches('/');
-        let mut named = Self { memory: BTreeSet::new(), project: BTreeSet::new() };
+        let mut named = Self { memory: BTreeSet::new(), project: BTreeSet::new(), unwritten: BTreeSet::new() };
         for text in texts(check, files) {
             let words = words::words(&words::spelled_out(&text));
             named
                 .memory
                 .extend(words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)));
-            named.add_tests(&words, &check.cwd, root);
+            let bases = bases(&words, &check.cwd, root);
+            let guesses = guessed::guesses(&words, &bases, root, known);
+            let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
+            let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
+            named.add_tests(&paths.collect::<Vec<_>>(), &bases, root);
+            named.add_guesses(&guesses, known);
         }
         named
     }
 
-    /// Adds the words that look like tests, read in the check's folder and in each that a text changes to.
-    fn add_tests(&mut self, words: &[String], cwd: &str, root: &str) {
-        let entered = words.windows(2).filter(|pair| pair[0] == "cd");
-        let mut bases = vec![cwd.to_owned()];
-        bases.extend(entered.filter_map(|pair| words::project_path(&pair[1], cwd, root)));
-        for base in &bases {
+    /// Adds the words that look like tests, read in each of the folders.
+    fn add_tests(&mut self, words: &[&String], bases: &[String], root: &str) {
+        for base in bases {
             // Alone, and in a folder that was entered, such a word is a command or a script's name.
             let at_root = matches!(base.as_str(), "" | ".");
             let told = words.iter().filter(|word| at_root || !words::is_command_word(word));
-            let paths = told.filter_map(|word| words::project_path(word, base, root));
+            let paths =
+                told.filter(|word| !word.ends_with("/...")).filter_map(|word| words::project_path(word, base, root));
             self.project.extend(paths.filter(|path| words::looks_like_test(path)));
         }
     }
+
+    fn add_guesses(&mut self, guesses: &[Guess], known: Known) {
+        for guess in guesses {
+            match known.first(guess) {
+                Some(path) => self.project.extend([path.clone()]),
+                None => self.unwritten.extend(guess.paths.first().filter(|_| guess.said).cloned()),
+            }
+        }
+    }
+}
+
+/// Returns the folders in which the words of a text may be read: the check's own and each that it changes to.
+fn bases(words: &[String], cwd: &str, root: &str) -> Vec<String> {
+    let entered = words.windows(2).filter(|pair| pair[0] == "cd");
+    let entered = entered.filter_map(|pair| words::project_path(&pair[1], cwd, root));
+    [cwd.to_owned()].into_iter().chain(entered).collect()
 }
 
 /// The patterns of a check, and those among the words it names.

@@ -13,6 +13,7 @@ use crate::gate::checkout::Place;
 use crate::gate::checkout::Private;
 use crate::gate::checkout::Tree;
 use crate::gate::closure::closure;
+use crate::gate::closure::closure_in;
 use crate::gate::difference::difference;
 use crate::gate::empty::empty;
 use crate::gate::shell::Shell;
@@ -51,15 +52,15 @@ impl Known {
 }
 
 impl Gate<'_> {
-    /// Returns the files that the check's hard closure holds now; pinned, they are what was approved.
-    pub fn closure(&self, check: &Check) -> Result<Vec<Pinned>> {
-        closure(self.project, check, &self.files)
+    /// Returns the files that the approved check's hard closure holds now.
+    fn closure(&self, check: &Check) -> Result<Vec<Pinned>> {
+        closure_in(self.project.root(), self.project, check, &self.files)
     }
 
-    /// Says how the files of the check's closure differ from its pins, if they do; `known` and `pinned` as for
+    /// Says how the files that an approval would pin now differ from the check's pins, if they do; `known` and `pinned` as for
     /// [`Gate::judge`].
     pub fn difference(&self, check: &Check, known: &Known, pinned: PinnedBytes) -> Result<Option<String>> {
-        let hard = difference(&check.pins, &self.closure(check)?, pinned);
+        let hard = difference(&check.pins, &closure(self.project, check, &self.files)?, pinned);
         let head = self.project.head()?.filter(|_| self.settings.strict);
         let soft =
             head.map(|head| self.soft_changes(check, &self.site(check, known, &head.tree)?, &head.tree)).transpose()?;

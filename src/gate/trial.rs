@@ -4,7 +4,7 @@ use crate::gate::Check;
 use crate::gate::CheckFiles;
 use crate::gate::Finding;
 use crate::gate::Settings;
-use crate::gate::executed;
+use crate::gate::executed::Deciding;
 use crate::gate::install::Installer;
 use crate::gate::shell::Shell;
 use crate::gate::stage::host_environment;
@@ -234,9 +234,10 @@ impl<'a> Run<'a> {
     /// Runs the command as often as it must pass; the first run that does not pass decides.
     fn repeat(&self, check: &Check, runs: u32) -> Result<Trial> {
         let (mut passes, expect) = (0, check.expect.as_deref());
+        let deciding = Deciding::of(check, self.around.files, self.around.folder, self.around.project.root());
         loop {
             let (finished, tampered) = self.shell(&check.run, &check.cwd, expect, self.limit, Leftovers::End)?;
-            let mut trial = judged(finished, expect);
+            let mut trial = judged(finished, expect, &deciding);
             trial.limit = Some(self.limit).filter(|_| trial.exit == Some(Exit::TimedOut));
             if let (Finding::Passed, Some(name)) = (trial.finding, tampered) {
                 trial.finding = Finding::CheckChanged;
@@ -300,7 +301,7 @@ fn lay_folders(folder: &Path, around: &Surroundings) -> Result<()> {
 }
 
 /// Reads the result from how the child ended; the output can only refuse.
-fn judged(finished: Finished, expect: Option<&str>) -> Trial {
+fn judged(finished: Finished, expect: Option<&str>, deciding: &Deciding) -> Trial {
     let (mut finding, mut detail) = match &finished.exit {
         Exit::Code(0) => (Finding::Passed, String::new()),
         Exit::Code(code) if NOT_RUNNABLE.contains(code) => {
@@ -317,7 +318,7 @@ fn judged(finished: Finished, expect: Option<&str>) -> Trial {
     if let (Finding::Passed, Some(expect)) = (finding, expect.filter(|_| !finished.output.found)) {
         (finding, detail) = (Finding::Failed, format!("exit code 0, but the output does not hold `{expect}`"));
     }
-    if let (Finding::Passed, Some(reason)) = (finding, executed::nothing(&finished.output.text())) {
+    if let (Finding::Passed, Some(reason)) = (finding, deciding.nothing(&finished.output.text())) {
         (finding, detail) = (Finding::NothingExecuted, format!("exit code 0, but {reason}"));
     }
     ended(finished, finding, detail)

@@ -41,12 +41,13 @@ const MACHINE_SECRETS: [&str; 7] = [
 ];
 
 /// Keys and the like, below the home, for a project that holds its user's home.
-const HOME_SECRETS: [&str; 14] = [
+const HOME_SECRETS: [&str; 15] = [
     ".ssh",
     ".aws",
     ".azure",
     ".config/gcloud",
     ".config/gh",
+    ".config/git/credentials",
     ".config/longhaul",
     ".docker",
     ".gnupg",

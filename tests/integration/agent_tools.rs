@@ -83,7 +83,7 @@ impl Session {
             clock: Clock::system(),
         };
         let mut feature = checklist.get("login").unwrap().clone();
-        let pins = gate.closure(feature.check.as_ref().unwrap()).unwrap();
+        let pins = longhaul::gate::closure(&project, feature.check.as_ref().unwrap(), &gate.files).unwrap();
         feature.check.as_mut().unwrap().pins = pins.into_iter().map(|file| (file.path, file.id)).collect();
 
         let place = Place::in_project(project.root(), project.common_dir());

@@ -265,3 +265,25 @@ fn settings_of_git_in_a_file_of_the_home_hold_inside() {
     // That setting is read by the held git that commits: without it the line would keep its end.
     assert_eq!(project.git(["cat-file", "-s", "HEAD:a"]), "2");
 }
+
+/// What a filter of the project leaves, which runs when longhaul's own `git` looks and commits, does not outlive the run.
+#[test]
+fn what_a_filter_of_gits_leaves_does_not_outlive_the_run() {
+    for project in [Project::ready().sandboxed(), Project::ready()] {
+        let word = format!("300.3{}", std::process::id());
+        let filter =
+            format!("setsid -f sleep {word} >/dev/null 2>&1; pgrep -f 'sleep {word}' >> .git/filter-left; cat");
+        project.git(["config", "filter.stay.clean", &filter]);
+        project.write(".gitattributes", "*.txt filter=stay\n");
+        project.git(["add", "-A"]);
+        project.git(["commit", "-qm", "filter"]);
+        let project = project
+            .feature("a", "test -f a.txt")
+            .model([session([reply([bash("echo a > a.txt")]), reply([hand_over()])])]);
+
+        project.run(["run"]).exits(0);
+
+        assert!(!project.read(".git/filter-left").is_empty(), "the filter did its part");
+        assert_eq!(living(&word), Vec::<String>::new());
+    }
+}

@@ -356,3 +356,38 @@ fn what_git_refuses_to_add_keeps_nothing_else_out_of_the_commit() {
     project.run(["run", "--sessions", "1"]).tells("git refuses to add it");
     assert_eq!(project.status("a"), "proven");
 }
+
+/// The file of excludes lies where commands write too. A link there, or in place of its folder, leads our own hand out of
+/// the repository.
+#[test]
+fn a_link_in_place_of_the_file_of_excludes_is_not_written_through() {
+    for linked in ["info/exclude", "info"] {
+        let project = Project::new();
+        let outside = project.home().join("outside");
+        std::fs::create_dir_all(&outside).unwrap();
+        let file = outside.join("exclude");
+        std::fs::write(&file, "mine\n").unwrap();
+        let target = if linked == "info" { outside.clone() } else { file.clone() };
+        let place = project.root().join(".git").join(linked);
+        if place.is_dir() {
+            std::fs::remove_dir_all(&place).unwrap();
+        } else {
+            std::fs::remove_file(&place).unwrap();
+        }
+        std::os::unix::fs::symlink(target, &place).unwrap();
+
+        let run = project.run(["init"]);
+
+        run.exits(1).tells("info/exclude` is no plain file: remove it, git makes do without");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine\n", "{linked}");
+        // The twin: who appends without a look writes outside.
+        let text = "echo .longhaul/ >> .git/info/exclude";
+        let appended = std::process::Command::new("sh").args(["-c", text]).current_dir(project.root()).status();
+        assert!(appended.unwrap().success());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine\n.longhaul/\n", "{linked}");
+        // The way out is one.
+        std::fs::remove_file(&place).unwrap();
+        project.run(["init"]).exits(0);
+        assert!(project.read(".git/info/exclude").starts_with(".longhaul/\n"));
+    }
+}

@@ -1,6 +1,9 @@
 //! Where a check runs, and what of the project is there.
 
 use super::*;
+use crate::gate::checkout::Prepared;
+use crate::gate::checkout::Private;
+use crate::gate::checkout::check_out;
 
 #[test]
 fn a_lock_file_or_a_setting_decides_where_checks_run() {
@@ -329,4 +332,67 @@ fn a_sparse_checkout_leaves_nothing_out_of_a_clean_one() {
     bench.git("sparse-checkout set near");
     assert!(!bench.root().join("far").exists());
     assert_eq!(bench.finding(&check), Finding::Passed);
+}
+
+#[test]
+fn what_prepare_made_lies_over_no_file_of_the_commit_and_leads_nowhere() {
+    let mut bench = Bench::new();
+    let outside = bench.folder.path().join("outside");
+    fs::create_dir_all(&outside).unwrap();
+    bench.settings.prepare = format!(
+        "mkdir -p made; for f in now later; do echo prepared | tee made/$f; done; ln -s {} linked",
+        outside.display()
+    );
+    bench.write("yarn.lock", "1\n");
+    bench.commit();
+    let check = bench.approved("cat made/now made/later linked/file 2> /dev/null || true");
+    bench.work();
+    assert_eq!(bench.judge(&check).trial().last_lines(3), "prepared\nprepared");
+    // What was kept for these lock files is from a time when the commit did not hold them.
+    bench.write("made/later", "committed\n");
+    bench.write("linked/file", "committed\n");
+    bench.commit();
+
+    assert_eq!(bench.judge(&check).trial().last_lines(3), "prepared\ncommitted\ncommitted");
+    assert_eq!(fs::read_dir(&outside).unwrap().count(), 0);
+
+    // The twin: laid after the commit, what was kept lies over it.
+    let tree = bench.project.head().unwrap().unwrap().tree;
+    let mut private = Private::open(bench.folder.path(), bench.root()).unwrap();
+    let at = private.tree();
+    check_out(&bench.project, &tree, None, &mut private, &at).unwrap();
+    let entries = bench.project.entries(&tree).unwrap();
+    let state = bench.project.common_dir().join("longhaul");
+    let prepared = Prepared::of(&state, &entries, &bench.settings.prepare, &private.tree());
+    assert!(prepared.made_from().is_some());
+    fs::remove_dir_all(private.tree().join("linked")).unwrap();
+    prepared.lay(&private.tree(), &bench.gate().host_environment()).unwrap();
+    assert_eq!(fs::read_to_string(private.tree().join("made/later")).unwrap(), "prepared\n");
+}
+
+#[test]
+fn an_object_whose_bytes_are_not_what_it_is_named_after_is_not_tested() {
+    let bench = Bench::new();
+    bench.write("tool.sh", "exit 1\n");
+    let check = bench.approved("sh tool.sh");
+    bench.work();
+    assert_eq!(bench.finding(&check), Finding::Failed);
+    let object = |text: &str| {
+        let id = crate::project::blob_id(text.as_bytes());
+        (bench.root().join(".git/objects").join(&id[..2]).join(&id[2..]), id)
+    };
+    let ((path, id), (other, _)) = (object("exit 1\n"), object("after\n"));
+    bench.project.require_sound(&id, "tool.sh").unwrap();
+
+    fs::remove_file(&path).unwrap();
+    fs::copy(other, &path).unwrap();
+
+    // The twin: git takes those bytes for the file.
+    bench.git(&format!("cat-file blob {id} > ../shown"));
+    assert_eq!(fs::read_to_string(bench.folder.path().join("shown")).unwrap(), "after\n");
+    let told = format!("git's object `{id}` of `tool.sh` is not what it is named after");
+    assert_eq!(bench.project.require_sound(&id, "tool.sh").unwrap_err().to_string(), told);
+    let known = Known { red: Some(bench.red_of(&check)), ..Known::default() };
+    let refused = bench.gate().judge("login", &check, &known, &|_| None).unwrap_err();
+    assert_eq!(refused.to_string(), told, "{refused:?}");
 }

@@ -173,14 +173,7 @@ fn e27_a_repository_inside_the_project_is_told_and_nothing_is_proven_on_it() {
 /// E28: adding a path inside a submodule destroyed the entry that points to it.
 #[test]
 fn e28_a_submodule_with_changes_stays_a_submodule() {
-    let project = Project::new();
-    let library = project.home().join("library");
-    let library = library.to_str().unwrap();
-    project.git(["init", "-q", library]);
-    project.git(["-C", library, "commit", "-q", "--allow-empty", "-m", "library"]);
-    project.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "lib"]);
-    project.git(["commit", "-qm", "submodule"]);
-    project.run(["init"]).exits(0);
+    let project = Project::with_submodule();
     let link = project.git(["ls-tree", "HEAD", "lib"]);
     let project = project.feature("f", "test -f f").model([runs("echo 1 > lib/inside; touch f")]);
 

@@ -6,6 +6,8 @@ use crate::support::reply;
 use crate::support::session;
 use serde_json::Value;
 
+mod approved;
+mod around;
 mod checks;
 mod initializer;
 mod limits;

@@ -7,19 +7,6 @@ use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::session;
 
-/// A project with memory and with a submodule at `lib`.
-fn with_submodule() -> Project {
-    let project = Project::new();
-    let library = project.home().join("library");
-    let library = library.to_str().unwrap();
-    project.git(["init", "-q", library]);
-    project.git(["-C", library, "commit", "-q", "--allow-empty", "-m", "library"]);
-    project.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "lib"]);
-    project.git(["commit", "-qm", "submodule"]);
-    project.run(["init"]).exits(0);
-    project
-}
-
 #[test]
 fn a_dirty_tree_is_refused_and_untracked_files_are_not() {
     let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
@@ -151,7 +138,7 @@ fn a_session_that_rewrites_history_is_told_and_loses_nothing() {
 
 #[test]
 fn changes_inside_a_submodule_end_no_run_and_prove_nothing() {
-    let project = with_submodule();
+    let project = Project::with_submodule();
     let inside = session([reply([bash("touch lib/inside more")]), reply([hand_over()])]);
     let project = project.feature("a", "test -f lib/inside").model([inside]);
 
@@ -199,7 +186,7 @@ fn amended_work_is_in_the_progress_entry() {
 
 #[test]
 fn a_submodule_that_is_told_to_be_ignored_is_looked_at_all_the_same() {
-    let project = with_submodule();
+    let project = Project::with_submodule();
     let hides = bash("git config submodule.lib.ignore all; touch lib/inside more");
     let project = project.feature("a", "test -f lib/inside").model([session([reply([hides]), reply([hand_over()])])]);
 

@@ -42,6 +42,8 @@ cheats! { plain, Plain:
     deletes_the_test
     deselects_the_test
     drops_the_baselines_commit
+    edits_a_test_named_by_its_module
+    edits_a_test_named_to_cargo
     edits_the_check_in_memorys_view
     edits_the_checklist_by_the_command
     edits_the_test
@@ -210,6 +212,10 @@ cheats! { bubblewrap_rest, Bubblewrap:
     deselects_the_test
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     drops_the_baselines_commit
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    edits_a_test_named_by_its_module
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    edits_a_test_named_to_cargo
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     edits_the_checklist_by_the_command
     #[ignore = "what stops it is the same as in plain mode; a minute"]
