@@ -3,7 +3,7 @@
 use crate::gate::words;
 
 /// Programs that prepare, look or print; where one of them compares something of the product, that was run before.
-const ASIDE: [&str; 68] = [
+const ASIDE: [&str; 67] = [
     "",
     ":",
     ".",
@@ -26,7 +26,6 @@ const ASIDE: [&str; 68] = [
     "declare",
     "diff",
     "dirname",
-    "docker-compose",
     "echo",
     "esac",
     "exit",
@@ -84,7 +83,7 @@ const BUILDS: [(&str, &[&str]); 9] = [
     ("pip", &["install"]),
     ("pip3", &["install"]),
     ("uv", &["sync", "pip", "venv"]),
-    ("docker", &["build", "compose", "stop", "rm", "kill", "pull"]),
+    ("docker", &["build", "stop", "rm", "kill", "pull"]),
 ];
 
 /// Programs that look at a text and not at what it does, and what reports on a run.
@@ -135,9 +134,14 @@ pub(super) fn command_itself(words: &[String]) -> &[String] {
     rest
 }
 
+/// What is done to services, and runs nothing of one's own.
+const SERVICES: [&str; 6] = ["up", "down", "build", "pull", "start", "stop"];
+
 /// Tells whether a program of the system tests nothing, nor does it in what it is told to do.
 pub(super) fn prepares(name: &str, words: &[String]) -> bool {
+    let services = name == "docker-compose" || name == "docker" && words.get(1).is_some_and(|word| word == "compose");
     ASIDE.contains(&name)
+        || services && words.iter().any(|word| SERVICES.contains(&word.as_str()))
         || BUILDS.iter().any(|(program, commands)| {
             *program == name && words.get(1).is_some_and(|command| commands.contains(&command.as_str()))
         })
