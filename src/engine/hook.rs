@@ -8,6 +8,7 @@ use crate::driver::Ending;
 use crate::engine::counted;
 use crate::engine::custody;
 use crate::engine::facts::Fact;
+use crate::engine::mend;
 use crate::engine::session::Session;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
@@ -59,8 +60,9 @@ pub struct Report {
 /// Runs every step for a session that has just ended.
 pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: bool) -> Result<Report> {
     let mut report = Report { reason: ending.to_string(), ..Report::default() };
+    report.moved = mend::after_session(ws, session)?;
     let leftover = leftover(ws, session)?;
-    report.moved = keep_moved_head(ws, session)?;
+    report.moved.extend(keep_moved_head(ws, session)?);
     report.moved.extend(custody::changed(ws)?);
     report.moved.iter().for_each(|text| ws.warn(text));
     step(ws, "leftover changes committed");
@@ -137,10 +139,7 @@ pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) ->
 
 /// Moves locks out of the way that a git left which is gone, and says so.
 pub fn set_aside_stale_locks(ws: &Workspace) -> Result<()> {
-    let keep_in = ws.outputs();
-    for name in ws.project.set_aside_stale_locks(&keep_in)? {
-        ws.warn(format!("a git that was stopped had left `{name}`; it is kept as `{}`", keep_in.join(&name).display()));
-    }
+    ws.project.set_aside_stale_locks(&ws.outputs())?.into_iter().for_each(|text| ws.warn(text));
     Ok(())
 }
 

@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::engine::counted;
 use crate::engine::feature;
 use crate::engine::lock::RunLock;
+use crate::engine::mend;
 use crate::engine::settings::Settings;
 use crate::engine::workspace;
 use crate::engine::workspace::Workspace;
@@ -109,6 +110,7 @@ pub fn init<'a>(
     memory.watch()?;
     let mut ws = Workspace::of(project, memory, lock, settings, clock, sink, interrupt);
     ws.end_orphans();
+    mend::before_work(&ws)?;
     seed(&mut ws, &mut done)?;
     take_spec(&mut ws, read.spec, &mut done)?;
     take_checklist(&mut ws, read.import, &mut done)?;

@@ -18,6 +18,7 @@ pub mod init;
 pub mod install;
 pub mod inventory;
 pub mod lock;
+pub mod mend;
 pub mod opening;
 pub mod pick;
 pub mod prepare;

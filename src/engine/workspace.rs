@@ -6,6 +6,7 @@ use crate::clock::Clock;
 use crate::engine::facts;
 use crate::engine::facts::Fact;
 use crate::engine::lock::RunLock;
+use crate::engine::mend;
 use crate::engine::settings::Settings;
 use crate::engine::voice::Voice;
 use crate::event::Event;
@@ -114,6 +115,7 @@ impl<'a> Workspace<'a> {
         let ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: lock };
         if access != Access::Look {
             ws.end_orphans();
+            mend::before_work(&ws)?;
         }
         Ok(ws)
     }

@@ -46,8 +46,8 @@ impl Project {
                 "--ignore-submodules=none",
             ],
             None,
-        )?;
-        Ok(parse(&listing))
+        );
+        Ok(parse(&listing.map_err(|error| self.unless_index_damaged(error))?))
     }
 
     /// Lists the files that an unfinished merge leaves with conflicts.

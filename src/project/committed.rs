@@ -66,9 +66,14 @@ impl Project {
         regular && self.blob_at(commit, path).is_ok_and(|blob| blob.is_some() && blob == fs::read(full).ok())
     }
 
+    /// Tells whether git was told to leave files out of the working tree.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.git_line(&["config", "--type=bool", "--get", "core.sparseCheckout"]).ok().as_deref() == Some("true")
+    }
+
     /// Lists the files that a sparse checkout leaves out; none where there is no such checkout.
     fn left_out_by_sparse_checkout(&self) -> Result<BTreeSet<String>> {
-        if self.git_line(&["config", "--type=bool", "--get", "core.sparseCheckout"]).ok().as_deref() != Some("true") {
+        if !self.is_sparse() {
             return Ok(BTreeSet::new());
         }
         let listing = self.git(&["ls-files", "-t", "-z"], None)?;

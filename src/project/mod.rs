@@ -3,6 +3,7 @@
 //! Reading goes through libgit2; whatever compares or stores files runs the `git` program, because filters such as LFS,
 //! sparse checkouts and the user's ignore rules are only right there. Hooks and file-system monitors stay off.
 
+mod aside;
 mod changes;
 mod checkout;
 mod command;
@@ -12,6 +13,7 @@ mod history;
 mod identity;
 mod lock_files;
 mod locks;
+mod mend;
 mod nested;
 mod scratch;
 
@@ -45,6 +47,8 @@ pub use identity::Identity;
 pub use lock_files::LockFile;
 pub use lock_files::is_lock_file;
 pub use lock_files::lock_files;
+pub use mend::Known;
+pub use mend::Mover;
 pub use scratch::is_own;
 pub use scratch::name as scratch_name;
 pub use scratch::remove as remove_folder;
@@ -169,9 +173,9 @@ impl Project {
         let head = match self.repository.head() {
             Ok(head) => head,
             Err(error) if error.code() == git2::ErrorCode::UnbornBranch => return Ok(None),
-            Err(error) => return Err(error).context("could not read HEAD of the project"),
+            Err(error) => return Err(unreadable(&error)),
         };
-        let commit = head.peel_to_commit().context("could not read the commit at HEAD of the project")?;
+        let commit = head.peel_to_commit().map_err(|error| unreadable(&error))?;
         let branch = head.is_branch().then(|| String::from_utf8_lossy(head.shorthand_bytes()).into_owned());
         Ok(Some(Head { commit: commit.id().to_string(), tree: commit.tree_id().to_string(), branch }))
     }
@@ -184,6 +188,13 @@ impl Project {
         };
         branches.and_then(|branches| branches.map(name).collect()).context("could not list the branches of the project")
     }
+}
+
+/// Says that HEAD leads to no commit that can be read, and the way out.
+fn unreadable(error: &git2::Error) -> anyhow::Error {
+    let text = format!("the commit at HEAD of the project cannot be read: {}", error.message());
+    let hint = "`longhaul run` sets HEAD and its branch back where it is known what they were; `git fsck` says more";
+    Failure::new(Kind::Integrity, text).hint(hint).into()
 }
 
 /// Says why git opens no repository though there is one, and the way out.

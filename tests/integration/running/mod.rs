@@ -6,6 +6,7 @@ use crate::support::reply;
 use crate::support::session;
 use serde_json::Value;
 
+mod broken;
 mod checks;
 mod initializer;
 mod limits;
