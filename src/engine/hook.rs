@@ -5,6 +5,7 @@
 
 use crate::checklist;
 use crate::driver::Ending;
+use crate::engine::astray;
 use crate::engine::counted;
 use crate::engine::custody;
 use crate::engine::facts::Fact;
@@ -62,7 +63,7 @@ pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: boo
     let mut report = Report { reason: ending.to_string(), ..Report::default() };
     report.moved = mend::after_session(ws, session)?;
     let leftover = leftover(ws, session)?;
-    report.moved.extend(keep_moved_head(ws, session)?);
+    report.moved.extend(astray::keep(ws, session)?);
     report.moved.extend(custody::changed(ws)?);
     report.moved.iter().for_each(|text| ws.warn(text));
     step(ws, "leftover changes committed");
@@ -146,29 +147,6 @@ pub fn set_aside_stale_locks(ws: &Workspace) -> Result<()> {
 /// Says what became of uncommitted work, for the progress log.
 pub fn leftover_fact(leftover: &Leftover) -> Option<String> {
     leftover.commit.as_ref().map(|id| format!("left uncommitted by the session, saved as {}", &id[..7]))
-}
-
-/// Keeps the commits reachable of a session that left the branch it began on, and says so.
-fn keep_moved_head(ws: &Workspace, session: &Session) -> Result<Vec<String>> {
-    let mut moved = Vec::new();
-    let head = ws.head()?;
-    if !ws.project.contains(&head.commit, &session.started_at)? {
-        let fate = if ws.project.holds(&session.started_at)? {
-            ws.project.keep_base(&session.started_at)?;
-            "it is kept below `refs/longhaul/base/`"
-        } else {
-            "it is gone from the repository too"
-        };
-        let before = &session.started_at[..7];
-        moved.push(format!("the session took commit {before}, where it began, out of the branch; {fate}"));
-    }
-    if head.branch != session.branch {
-        ws.project.keep_base(&head.commit)?;
-        let name =
-            |branch: &Option<String>| branch.as_ref().map_or("a detached HEAD".to_owned(), |name| format!("`{name}`"));
-        moved.push(format!("the session began on {} and ended on {}", name(&session.branch), name(&head.branch)));
-    }
-    Ok(moved)
 }
 
 /// Runs the session's check. A session that changed protected files by hand proves nothing, whatever the check says.

@@ -4,6 +4,7 @@
 //! found is the gate's word, what a file holds is memory's, and how a text reads is `prompts`'.
 
 pub mod accept;
+pub mod astray;
 pub mod breaker;
 pub mod budget;
 pub mod check;

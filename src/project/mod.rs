@@ -15,6 +15,7 @@ mod lock_files;
 mod locks;
 mod mend;
 mod nested;
+mod rejoin;
 mod scratch;
 
 use crate::failure::Failure;
@@ -49,6 +50,8 @@ pub use lock_files::is_lock_file;
 pub use lock_files::lock_files;
 pub use mend::Known;
 pub use mend::Mover;
+pub use rejoin::Rejoined;
+pub use rejoin::Ways;
 pub use scratch::is_own;
 pub use scratch::name as scratch_name;
 pub use scratch::remove as remove_folder;
