@@ -9,12 +9,15 @@ use crate::gate::checkout;
 use crate::gate::checkout::Place;
 use crate::project::Project;
 use crate::project::file_id;
+use crate::project::name_of;
+use crate::project::path_of;
 use anyhow::Context;
 use anyhow::Result;
 use globset::GlobBuilder;
 use globset::GlobSet;
 use globset::GlobSetBuilder;
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::LazyLock;
 
 /// Names in any folder, and patterns for paths with a slash. `gate.soft_closure` adds more.
@@ -115,12 +118,12 @@ pub(in crate::gate) fn soft_at(place: Place, project: &Project, tree: &str, sett
     let mut found: Soft = project
         .entries(tree)?
         .into_iter()
-        .map(|entry| (entry.path.to_string_lossy().into_owned(), entry.id))
+        .map(|entry| (name_of(entry.path.as_os_str().as_bytes()), entry.id))
         .filter(|(path, _)| loaded.holds(path))
         .collect();
     if place == Place::InPlace {
         for path in project.untracked_and_ignored()?.into_iter().filter(|path| loaded.holds(path)) {
-            if let Ok(id) = file_id(&project.root().join(&path)) {
+            if let Ok(id) = file_id(&project.root().join(path_of(&path))) {
                 found.insert(path, id);
             }
         }

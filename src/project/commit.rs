@@ -4,6 +4,8 @@ use super::Changes;
 use super::Identity;
 use super::Marks;
 use super::Project;
+use super::names::bytes_of;
+use super::path_of;
 use anyhow::Context;
 use anyhow::Result;
 use std::io::ErrorKind;
@@ -58,7 +60,7 @@ impl Project {
     pub(super) fn add_all(&self, paths: Vec<String>, git: OnIndex) -> Result<Vec<String>> {
         // git refuses to add what such a path holds; to the commit, the file that was there is gone.
         let (gone, take): (Vec<String>, Vec<String>) = paths.into_iter().partition(|path| self.cannot_be_added(path));
-        let list = |paths: &[String]| paths.iter().flat_map(|path| path.bytes().chain([0])).collect();
+        let list = |paths: &[String]| paths.iter().flat_map(|path| bytes_of(path).into_iter().chain([0])).collect();
         if !gone.is_empty() {
             git(&["update-index", "--force-remove", "-z", "--stdin"], list(&gone))?;
         }
@@ -93,7 +95,7 @@ impl Project {
         let (unreadable, readable) = take.into_iter().partition(|path| self.is_unreadable(path));
         take = readable;
         leftover.left_out.extend(Vec::into_iter(unreadable).map(|path| (path, UNREADABLE)));
-        let made: (Vec<String>, Vec<String>) = untracked.into_iter().partition(|path| is_made_by_tools(path));
+        let made: (Vec<String>, Vec<String>) = untracked.into_iter().partition(|path| is_made_by_tools(&lossy(path)));
         leftover.made_by_tools = made.0;
         for path in made.1.into_iter().filter(|path| !self.is_untouched(path, before)) {
             match self.reason_to_leave_out(&path) {
@@ -149,7 +151,7 @@ impl Project {
     /// Tells whether a path leads through a link, to nothing, or to a pipe, socket or device.
     fn cannot_be_added(&self, path: &str) -> bool {
         let kind = |path: &Path| self.root.join(path).symlink_metadata().map(|metadata| metadata.file_type());
-        let path = Path::new(path);
+        let path = &path_of(path);
         let through_link = path
             .ancestors()
             .skip(1)
@@ -163,23 +165,28 @@ impl Project {
 
     /// Tells whether a regular file cannot be read by its owner, so that git cannot add it.
     fn is_unreadable(&self, path: &str) -> bool {
-        let found = self.root.join(path).symlink_metadata();
+        let found = self.root.join(path_of(path)).symlink_metadata();
         found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o400 == 0)
     }
 
     fn reason_to_leave_out(&self, path: &str) -> Option<&'static str> {
-        if path.ends_with('/') {
+        if bytes_of(path).ends_with(b"/") {
             return Some("it is a git repository of its own");
         }
-        if looks_secret(path) {
+        if looks_secret(&lossy(path)) {
             return Some("its name looks like a secret");
         }
         if self.is_unreadable(path) {
             return Some(UNREADABLE);
         }
-        let size = self.root.join(path).symlink_metadata().map(|metadata| metadata.len()).unwrap_or(0);
+        let size = self.root.join(path_of(path)).symlink_metadata().map(|metadata| metadata.len()).unwrap_or(0);
         (size > LARGE).then_some("larger than 10 MB")
     }
+}
+
+/// Returns a name for what only looks at it.
+fn lossy(name: &str) -> String {
+    String::from_utf8_lossy(&bytes_of(name)).into_owned()
 }
 
 /// Tells whether a tool makes this anew whenever it is missing; in a commit it would differ after every run.

@@ -6,6 +6,7 @@ use crate::support::bash;
 use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::session;
+use std::os::unix::ffi::OsStrExt;
 
 /// A project with memory and with a submodule at `lib`.
 fn with_submodule() -> Project {
@@ -285,4 +286,30 @@ fn an_unfinished_merge_is_committed_as_it_lies_and_told() {
         .run(["run"])
         .exits(0)
         .tells("a merge was left unfinished; it is committed as it lies, conflicts and all: `README`");
+}
+
+/// Names are bytes to git; this one is no text.
+#[test]
+fn files_whose_names_are_no_text_are_committed_like_all_others() {
+    let work = "touch \"$(printf 'gr\\374n')\" \"$(printf 'd\\377.key')\"; mkdir \"$(printf 'sub\\376')\"; \
+                echo more > \"$(printf 'sub\\376/x')\"; echo changed > \"$(printf 'old\\375')\"; touch a '\"quoted\"'";
+    let project = Project::ready();
+    let old = std::ffi::OsStr::from_bytes(b"old\xfd");
+    let mine = std::ffi::OsStr::from_bytes(b"mine\xfc");
+    for name in [old, mine] {
+        std::fs::write(project.root().join(name), "old\n").unwrap();
+    }
+    project.git(["add", "old*"]);
+    project.git(["commit", "-qm", "old"]);
+    let project = project.feature("a", "test -f a").model([session([reply([bash(work)]), reply([hand_over()])])]);
+
+    let run = project.run(["run"]);
+
+    run.exits(0).tells(r#"`"d\xff.key"` was left out of the commit: its name looks like a secret"#);
+    let files =
+        r#""\"quoted\"""#.to_owned() + "\na\n" + r#""gr\374n""# + "\n" + r#""old\375""# + "\n" + r#""sub\376/x""#;
+    assert_eq!(project.git(["show", "--name-only", "--format="]), files);
+    let left = r#"?? "d\377.key""#.to_owned() + "\n" + r#"?? "mine\374""#;
+    assert_eq!(project.git(["status", "--porcelain"]), left);
+    project.run(["run"]).exits(0);
 }
