@@ -135,6 +135,9 @@ pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) ->
         ws.tell(&Event::Committed { place: "project".to_owned(), id: id.clone(), subject });
     }
     tell_left_out(ws, &leftover);
+    if leftover.commit.is_some() && !leftover.large.is_empty() {
+        ws.warn(told_large(&leftover.large));
+    }
     Ok(leftover)
 }
 
@@ -145,8 +148,14 @@ pub fn set_aside_stale_locks(ws: &Workspace) -> Result<()> {
 }
 
 /// Says what became of uncommitted work, for the progress log.
-pub fn leftover_fact(leftover: &Leftover) -> Option<String> {
-    leftover.commit.as_ref().map(|id| format!("left uncommitted by the session, saved as {}", &id[..7]))
+pub fn leftover_facts(leftover: &Leftover) -> Vec<String> {
+    let saved = leftover.commit.as_ref().map(|id| format!("left uncommitted by the session, saved as {}", &id[..7]));
+    let large = Some(&leftover.large).filter(|large| saved.is_some() && !large.is_empty());
+    saved.into_iter().chain(large.map(|large| told_large(large))).collect()
+}
+
+fn told_large(large: &[String]) -> String {
+    format!("larger than 10 MB, and committed since git tracks it: {}", listed(large))
 }
 
 /// Runs the session's check. A session that changed protected files by hand proves nothing, whatever the check says.
@@ -268,7 +277,7 @@ fn entry(
         [] => "project commits: none".to_owned(),
         short => format!("project commits: {}{more}", short.join(" ")),
     });
-    facts.extend(leftover_fact(leftover));
+    facts.extend(leftover_facts(leftover));
     facts.extend(report.moved.iter().cloned());
     facts.push(session.cost_line());
     facts.push(format!("ended: {ending}"));

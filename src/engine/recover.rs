@@ -37,7 +37,7 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
     require_same_branch(ws, number, &start, &untracked)?;
     let leftover = hook::save_leftover(ws, number, ", interrupted", &untracked)?;
     let mut facts = vec![what_it_was(ws, number, &start)?];
-    facts.extend(hook::leftover_fact(&leftover));
+    facts.extend(hook::leftover_facts(&leftover));
     facts.push(format!("ended: {CUT_OFF}"));
     let entry = Entry { facts, words: String::new() };
     hook::append_progress(ws, number, &entry)?;

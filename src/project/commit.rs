@@ -12,7 +12,8 @@ use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Files above this size stay out of longhaul's commits.
+/// Untracked files above this size stay out of longhaul's commits. Tracked ones are committed whatever their size, and
+/// told: left out, they would make the tree uncommitted for ever, and the project has decided that it wants them.
 const LARGE: u64 = 10 << 20;
 
 const UNREADABLE: &str = "it cannot be read";
@@ -28,6 +29,8 @@ pub struct Leftover {
     pub commit: Option<String>,
     /// Untracked files left out, each with the reason.
     pub left_out: Vec<(String, &'static str)>,
+    /// Files above 10 MB that were taken, since git tracks them.
+    pub large: Vec<String>,
     /// Untracked files that tools make by themselves; no feature rests on their being committed.
     pub made_by_tools: Vec<String>,
 }
@@ -36,7 +39,8 @@ pub struct Leftover {
 type OnIndex<'a> = &'a dyn Fn(&[&str], Vec<u8>) -> Result<()>;
 
 impl Project {
-    /// Commits what a session left uncommitted, except untracked files that are as `before` says, secrets and large files.
+    /// Commits what a session left uncommitted, except untracked files that are as `before` says, that look like secrets or
+    /// that are large.
     ///
     /// A merge or a rebase that the session left open is committed as it lies: nothing is thrown away.
     pub fn commit_leftover(&self, message: &str, before: &Marks) -> Result<Leftover> {
@@ -95,6 +99,7 @@ impl Project {
         let (unreadable, readable) = take.into_iter().partition(|path| self.is_unreadable(path));
         take = readable;
         leftover.left_out.extend(Vec::into_iter(unreadable).map(|path| (path, UNREADABLE)));
+        leftover.large = take.iter().filter(|path| self.size(path) > LARGE).cloned().collect();
         let made: (Vec<String>, Vec<String>) = untracked.into_iter().partition(|path| is_made_by_tools(&lossy(path)));
         leftover.made_by_tools = made.0;
         for path in made.1.into_iter().filter(|path| !self.is_untouched(path, before)) {
@@ -179,8 +184,11 @@ impl Project {
         if self.is_unreadable(path) {
             return Some(UNREADABLE);
         }
-        let size = self.root.join(path_of(path)).symlink_metadata().map(|metadata| metadata.len()).unwrap_or(0);
-        (size > LARGE).then_some("larger than 10 MB")
+        (self.size(path) > LARGE).then_some("larger than 10 MB")
+    }
+
+    fn size(&self, path: &str) -> u64 {
+        self.root.join(path_of(path)).symlink_metadata().map(|metadata| metadata.len()).unwrap_or(0)
     }
 }
 

@@ -313,3 +313,25 @@ fn files_whose_names_are_no_text_are_committed_like_all_others() {
     assert_eq!(project.git(["status", "--porcelain"]), left);
     project.run(["run"]).exits(0);
 }
+
+/// Left out, a tracked file would stay uncommitted for ever; an untracked one is in nobody's way.
+#[test]
+fn a_tracked_file_that_grew_large_is_committed_and_told_and_an_untracked_one_is_left_out() {
+    let grows = "truncate -s 11M data new; touch a";
+    let project = Project::ready().in_place();
+    project.write("data", "small\n");
+    project.git(["add", "data"]);
+    project.git(["commit", "-qm", "data"]);
+    let project = project.feature("a", "test -f a").feature("b", "test -f b");
+    let project = project.model([session([reply([bash(grows)]), reply([hand_over()])]), makes("b")]);
+
+    let run = project.run(["run", "--sessions", "1"]);
+
+    run.tells("larger than 10 MB, and committed since git tracks it: `data`");
+    run.tells("`new` was left out of the commit: larger than 10 MB");
+    assert_eq!(project.git(["show", "--name-only", "--format=%s"]), "wip(session 1)\n\na\ndata");
+    let progress = project.memory_git(["show", "HEAD:progress.md"]);
+    assert!(progress.contains("committed since git tracks it: `data`"), "{progress}");
+    // Nothing tracked is in the way of checks in place.
+    project.run(["run"]).exits(0);
+}
