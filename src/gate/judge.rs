@@ -12,7 +12,9 @@ use crate::gate::checkout;
 use crate::gate::checkout::Place;
 use crate::gate::checkout::Private;
 use crate::gate::checkout::Tree;
+use crate::gate::closure::Reading;
 use crate::gate::closure::closure;
+use crate::gate::closure::memory_closure;
 use crate::gate::difference::difference;
 use crate::gate::empty::empty;
 use crate::gate::shell::Shell;
@@ -51,7 +53,7 @@ impl Known {
 impl Gate<'_> {
     /// Returns the files that the check's hard closure holds now; pinned, they are what was approved.
     pub fn closure(&self, check: &Check) -> Result<Vec<Pinned>> {
-        closure(self.project, check, &self.files)
+        closure(self.project, check, &self.files, Reading::Pinned)
     }
 
     /// Says how the files of the check's closure differ from its pins, if they do; `pinned` as for [`Gate::judge`].
@@ -128,12 +130,12 @@ impl Gate<'_> {
             let detail = "a manual check is for a person: use `longhaul accept`";
             return Ok(Some(Trial::refused(Finding::NeedsPerson, detail)));
         }
-        let files = self.closure(check)?;
+        let files = memory_closure(self.project, check, &self.files);
         let root = self.project.root().to_string_lossy();
-        if let Some(detail) = empty(check, &self.files, &files, root.trim_end_matches('/'), pinned) {
+        if let Some(detail) = empty(check, &self.files, root.trim_end_matches('/'), pinned) {
             return Ok(Some(Trial::refused(Finding::Empty, detail)));
         }
-        let missing = files.iter().find(|file| file.id.is_none() && file.path.starts_with("checks/")).cloned();
+        let missing = files.iter().find(|file| file.id.is_none()).cloned();
         if let Some(difference) = self.memory_difference(check, files, pinned) {
             return Ok(Some(Trial::refused(Finding::CheckChanged, difference)));
         }

@@ -1,5 +1,7 @@
 //! Makes the tree that a check runs on: laid out, prepared, and with the approved files of the check in their places.
 
+use crate::failure::Failure;
+use crate::failure::Kind;
 use crate::gate::Check;
 use crate::gate::Finding;
 use crate::gate::Gate;
@@ -11,6 +13,7 @@ use crate::gate::checkout::Prepared;
 use crate::gate::checkout::Private;
 use crate::gate::checkout::Tree;
 use crate::gate::closure;
+use crate::gate::closure::Reading;
 use crate::gate::difference::difference;
 use crate::gate::trial;
 use crate::gate::verdict::Trial;
@@ -48,6 +51,26 @@ impl Gate<'_> {
 
     /// Makes the tree for the check from `tree`, a commit's or a snapshot's; a result comes instead when that failed.
     pub(in crate::gate) fn stage(
+        &self,
+        check: &Check,
+        place: Place,
+        tree: &str,
+        pinned: PinnedBytes,
+    ) -> Result<std::result::Result<Tree, Trial>> {
+        match self.staged(check, place, tree, pinned) {
+            // Whoever works in the tree can make its files too many to look at; that ends the check, not the run.
+            Err(error) => match error.downcast::<Failure>() {
+                Ok(failure) if failure.kind == Kind::Usage => {
+                    Ok(Err(Trial::refused(Finding::CheckChanged, failure.message)))
+                }
+                Ok(failure) => Err(failure.into()),
+                Err(error) => Err(error),
+            },
+            staged => staged,
+        }
+    }
+
+    fn staged(
         &self,
         check: &Check,
         place: Place,
@@ -132,7 +155,7 @@ impl Gate<'_> {
         let Some(difference) = self.project_difference(check, &tree.folder, pinned)? else { return Ok(None) };
         tree.difference = difference;
         for _ in 0..OVERLAYS {
-            let now = closure::closure_in(&tree.folder, self.project, check, &self.files)?;
+            let now = closure::closure_in(&tree.folder, self.project, check, &self.files, Reading::Pinned)?;
             match checkout::overlay(&tree.folder, &check.pins, &now, pinned)? {
                 Ok(paths) => tree.overlaid.extend(paths),
                 Err(path) => {
@@ -149,7 +172,7 @@ impl Gate<'_> {
 
     /// Says how the files of the check that lie in the project differ from the pins.
     fn project_difference(&self, check: &Check, folder: &Path, pinned: PinnedBytes) -> Result<Option<String>> {
-        let now = closure::closure_in(folder, self.project, check, &self.files)?;
+        let now = closure::closure_in(folder, self.project, check, &self.files, Reading::Pinned)?;
         Ok(part_difference(check, now, pinned, &checkout::is_of_project))
     }
 

@@ -64,8 +64,10 @@ impl Project {
     /// Tells whether a regular file has the very bytes of the commit.
     fn lies_as_committed(&self, commit: &str, path: &str) -> bool {
         let full = self.root.join(path_of(path));
-        let regular = full.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-        regular && self.blob_at(commit, path).is_ok_and(|blob| blob.is_some() && blob == fs::read(full).ok())
+        let Ok(Some(blob)) = self.blob_at(commit, path) else { return false };
+        let found = full.symlink_metadata();
+        let alike = found.is_ok_and(|found| found.is_file() && found.len() == blob.len() as u64);
+        alike && fs::read(full).is_ok_and(|bytes| bytes == blob)
     }
 
     /// Tells whether git was told to leave files out of the working tree.

@@ -4,6 +4,7 @@
 //! sparse checkouts and the user's ignore rules are only right there. Hooks and file-system monitors stay off.
 
 mod aside;
+mod beneath;
 mod changes;
 mod checkout;
 mod command;
@@ -37,6 +38,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
 
+pub use beneath::content_beneath;
+pub use beneath::open_beneath;
+pub use beneath::open_id;
+pub use beneath::read_beneath;
 pub use changes::Changes;
 pub use changes::Marks;
 pub use changes::listed;

@@ -10,6 +10,7 @@ mod broken;
 mod checks;
 mod initializer;
 mod limits;
+mod odd_files;
 mod repository;
 mod stopping;
 
