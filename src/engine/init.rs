@@ -30,6 +30,8 @@ use crate::project;
 use crate::project::LockFile;
 use crate::project::Project;
 use crate::prompts;
+use crate::sandbox::Git;
+use crate::sandbox::Level;
 use crate::tools;
 use anyhow::Context;
 use anyhow::Result;
@@ -84,7 +86,7 @@ pub fn init<'a>(
     interrupt: &'a Interrupt,
 ) -> Result<(Workspace<'a>, Done)> {
     let read = read(sources)?;
-    let project = Project::discover(dir, settings.outer.clone())?;
+    let mut project = Project::discover(dir, settings.outer.clone())?;
     let place = Place::in_project(project.root(), project.common_dir());
     fs::create_dir_all(&place.state).with_context(|| {
         format!(
@@ -93,6 +95,9 @@ pub fn init<'a>(
         )
     })?;
     let lock = RunLock::take(&place.state.join("run.lock"))?;
+    if settings.sandbox.level == Level::Bubblewrap {
+        project.hold_git(&settings.sandbox, Git::Writable)?;
+    }
     project.exclude(".longhaul/")?;
     project.exclude(&format!("{}*", tools::TORN))?;
     let mut done = Done {

@@ -106,7 +106,7 @@ impl<'a> Workspace<'a> {
             Access::Change | Access::Work => Some(RunLock::take(&place.state.join("run.lock"))?),
         };
         if access == Access::Work && settings.sandbox.level == Level::Bubblewrap {
-            project.hold_git(&settings.sandbox)?;
+            project.hold_git(&settings.sandbox, Git::Writable)?;
         }
         let mut memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
         if access != Access::Look {

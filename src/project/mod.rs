@@ -127,8 +127,9 @@ impl Project {
         Ok(Some(Self { root, common_dir, environment, repository, held: None }))
     }
 
-    /// Runs every later `git` in a sandbox of its own, with the user's settings of git but nothing else of the home.
-    pub fn hold_git(&mut self, settings: &sandbox::Settings) -> Result<()> {
+    /// Runs every later `git` in a sandbox of its own, with the user's settings of git but nothing else of the home. `git`
+    /// says what it may do to the repository.
+    pub fn hold_git(&mut self, settings: &sandbox::Settings, git: Git) -> Result<()> {
         let scratch = self.scratch_folder(&std::env::temp_dir(), "git")?;
         let home = settings.home.iter().flat_map(|home| GIT_SETTINGS.map(|name| home.join(name)));
         let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| self.environment.get(name));
@@ -140,7 +141,7 @@ impl Project {
             root: self.root.clone(),
             folder: self.root.clone(),
             common_dir: self.common_dir.clone(),
-            git: Git::Writable,
+            git,
             shown: shown.collect(),
             writable: vec![scratch.path().to_owned()],
             network: Network::Off,

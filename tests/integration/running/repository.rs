@@ -218,9 +218,9 @@ fn a_session_that_leaves_its_branch_is_told_and_its_commits_are_kept() {
     assert_eq!(project.git(["rev-parse", "--abbrev-ref", "HEAD"]), "main");
 }
 
-/// Plays an agent whose repository inside the project has settings that run a program whenever git looks at it; tells
-/// whether that program reached a folder outside of the project.
-fn settings_of_a_nested_repository_reach_out(project: Project) -> bool {
+/// Shell text that makes a repository inside the project whose settings run a program whenever git looks at it, and the
+/// mark that this program leaves outside of the project.
+fn reaching_out(project: &Project) -> (String, std::path::PathBuf) {
     let mark = project.home().join("reached");
     let plant = format!(
         "git init -q sub && echo one > sub/file && git -C sub add file && git -C sub commit -qm x && \
@@ -228,6 +228,12 @@ fn settings_of_a_nested_repository_reach_out(project: Project) -> bool {
          git -C sub config filter.reach.clean 'touch \"{}\"; cat'; echo two > sub/file; touch a",
         mark.display()
     );
+    (plant, mark)
+}
+
+/// Plays an agent that makes such a repository; tells whether its program reached a folder outside of the project.
+fn settings_of_a_nested_repository_reach_out(project: Project) -> bool {
+    let (plant, mark) = reaching_out(&project);
     let project = project.feature("a", "test -f a").model([session([reply([bash(&plant)]), reply([hand_over()])])]);
     project.run(["run", "--sessions", "1"]);
     assert!(project.root().join("sub/file").exists(), "the agent did its part");
@@ -238,6 +244,64 @@ fn settings_of_a_nested_repository_reach_out(project: Project) -> bool {
 fn settings_of_a_nested_repository_run_nothing_outside_of_the_sandbox() {
     assert!(!settings_of_a_nested_repository_reach_out(Project::ready().sandboxed()));
     assert!(settings_of_a_nested_repository_reach_out(Project::ready()), "in plain mode they do, as the README says");
+}
+
+/// Every command that has git look at the project, not only `run`. The twin: in plain mode they reach out.
+#[test]
+fn no_command_runs_settings_of_a_nested_repository_outside_of_the_sandbox() {
+    let features = r#"{"features": [{"id": "b", "title": "b", "check": {"run": "test -f b"}}]}"#;
+    let commands: [&[&str]; 4] =
+        [&["doctor"], &["init", "--from", "../features.json"], &["check", "--all"], &["run", "--sessions", "1"]];
+    for command in commands {
+        let reaches = |project: Project| {
+            project.write("../features.json", features);
+            if command[0] != "init" {
+                project.run(["init", "--from", "../features.json"]).exits(0);
+            }
+            let (plant, mark) = reaching_out(&project);
+            let mut planted = std::process::Command::new("sh");
+            planted.args(["-c", &plant]).current_dir(project.root()).env_clear();
+            assert!(planted.envs(project.environment()).status().unwrap().success());
+            std::fs::remove_file(&mark).ok();
+            project.run(command);
+            mark.exists()
+        };
+        assert!(!reaches(Project::new().sandboxed()), "{command:?}");
+        assert!(reaches(Project::new()), "{command:?} has git look at the project");
+    }
+}
+
+/// The initializer's session is one too.
+#[test]
+fn an_initializer_session_has_its_git_held() {
+    let reaches = |project: Project| {
+        project.write("../SPEC.md", "A file a.\n");
+        let (plant, mark) = reaching_out(&project);
+        let project = project.model([session([reply([bash(&plant)]), reply([hand_over()])])]);
+        project.run(["init", "--spec", "../SPEC.md"]);
+        assert!(project.root().join("sub/file").exists(), "the agent did its part");
+        mark.exists()
+    };
+    assert!(!reaches(Project::new().sandboxed()));
+    assert!(reaches(Project::new()), "in plain mode they do, as the README says");
+}
+
+/// A program in the project is never taken for the machine's, wherever the folder stands on the PATH.
+#[test]
+fn doctor_starts_no_program_of_the_projects() {
+    let project = Project::ready();
+    let folder = project.root().join("bin");
+    project.write("bin/git", "#!/bin/sh\ntouch ../started\nexec /usr/bin/git \"$@\"\n");
+    let git = folder.join("git");
+    std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.canonicalize().unwrap().display(), std::env::var("PATH").unwrap());
+    let project = project.variable("PATH", &path);
+
+    project.run(["doctor"]).exits(0);
+    assert!(!project.root().join("../started").exists());
+
+    project.git(["status"]);
+    assert!(project.root().join("../started").exists(), "it would have been found first");
 }
 
 #[test]
