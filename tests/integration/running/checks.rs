@@ -645,3 +645,15 @@ fn a_setup_that_fails_is_named_with_how_it_ended() {
     let json = r#"{"id": "a", "title": "a", "check": {"run": "true", "setup": "sh up.sh", "ready": "true"}}"#;
     project.run_with(["feature", "add", "-"], json).exits(0).tells("the check's setup `sh up.sh` failed: exit code ");
 }
+
+#[test]
+fn a_check_that_is_silent_for_too_long_is_told_with_the_limit_and_its_setting() {
+    let project = Project::ready().feature("a", "echo begun; test -f a && sleep 30");
+    project.write("a", "a\n");
+    project.git(["add", "a"]);
+    project.git(["commit", "-qm", "a"]);
+
+    let run = project.run(["check", "a", "--set", "gate.idle=1s"]);
+
+    run.exits(8).shows("timed out").shows("it printed nothing for 1s, the limit in `gate.idle`").hides("limit of 5m");
+}
