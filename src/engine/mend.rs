@@ -18,7 +18,7 @@ const NEWEST: usize = 200;
 /// Mends what a session that has just ended left broken; returns what was done, in sentences.
 pub(in crate::engine) fn after_session(ws: &Workspace, session: &Session) -> Result<Vec<String>> {
     hook::set_aside_stale_locks(ws)?;
-    if ws.project.is_whole() {
+    if ws.project.is_whole(session.branch.as_deref()) {
         return Ok(Vec::new());
     }
     let commits = vec![session.started_at.clone()];
@@ -28,7 +28,7 @@ pub(in crate::engine) fn after_session(ws: &Workspace, session: &Session) -> Res
 /// Mends what a crash or a killed session left broken, and says so.
 pub(in crate::engine) fn before_work(ws: &Workspace) -> Result<()> {
     hook::set_aside_stale_locks(ws)?;
-    if ws.project.is_whole() {
+    if ws.project.is_whole(None) {
         return Ok(());
     }
     for text in ws.project.mend(&known(ws)?, &ws.outputs())? {

@@ -115,6 +115,8 @@ impl<'a> Workspace<'a> {
         let ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: lock };
         if access != Access::Look {
             ws.end_orphans();
+        }
+        if access == Access::Work {
             mend::before_work(&ws)?;
         }
         Ok(ws)

@@ -21,6 +21,8 @@ use std::path::Path;
 const LONGEST_REF: u64 = 4096;
 /// An index up to this size is read here; of a larger one git has the word.
 const READ_INDEX: u64 = 256 << 20;
+/// A larger list of refs is left to git.
+const LARGEST_REFS: u64 = 64 << 20;
 /// Bytes at the end of a log of HEAD or a branch that are looked at.
 const LOG_END: u64 = 64 << 10;
 
@@ -62,14 +64,18 @@ enum Tip {
 }
 
 impl Project {
-    /// Tells whether HEAD leads to a commit that is there, and the index can be read.
-    pub fn is_whole(&self) -> bool {
+    /// Tells whether HEAD leads to a commit that is there, and the index can be read; of `branch`, that it can be, if it is
+    /// there.
+    pub fn is_whole(&self, branch: Option<&str>) -> bool {
+        if branch.is_some_and(|branch| self.tip(&format!("refs/heads/{branch}")) == Tip::Broken) {
+            return false;
+        }
         let head = match self.named_by_head() {
             Named::Ref(name) => self.tip(&name),
             Named::Commit => Tip::Sound,
             Named::Nothing => Tip::Broken,
         };
-        head == Tip::Sound && !self.is_index_damaged(head)
+        head == Tip::Sound && self.are_refs_whole() && !self.is_index_damaged(head)
     }
 
     /// Makes HEAD, its branch and the index again where they cannot be read, keeps what was found in `keep_in`, and says so
@@ -78,10 +84,15 @@ impl Project {
     /// # Errors
     /// An integrity failure where it cannot be known what they were.
     pub fn mend(&self, known: &Known, keep_in: &Path) -> Result<Vec<String>> {
-        let mut told = Vec::new();
+        let mut told = self.mend_refs(keep_in)?;
         let name = match self.named_by_head() {
             Named::Ref(name) if !self.is_astray(&name, known) => Some(name),
-            Named::Commit => None,
+            // Where HEAD is detached, its branch may have been broken beside.
+            Named::Commit => known
+                .branch
+                .as_ref()
+                .map(|branch| format!("refs/heads/{branch}"))
+                .filter(|name| self.tip(name) == Tip::Broken),
             _ => Some(self.set_head_back(known, keep_in, &mut told)?),
         };
         let mut tip = name.as_deref().map_or(Tip::Sound, |name| self.tip(name));
@@ -115,6 +126,42 @@ impl Project {
             Err(error) if error.code() == ErrorCode::NotFound => Tip::Absent,
             _ => Tip::Broken,
         }
+    }
+
+    /// Tells whether git finds the folder of refs, and can read those that are packed.
+    fn are_refs_whole(&self) -> bool {
+        let packed = self.common_dir.join("packed-refs");
+        let can_be_read = match fs::metadata(&packed) {
+            Ok(found) if found.is_file() && found.len() <= LARGEST_REFS => {
+                let lines = fs::read(&packed).unwrap_or_default();
+                let heading = |line: &[u8]| line.is_empty() || line.starts_with(b"#");
+                lines.split(|byte| *byte == b'\n').all(|line| heading(line) || is_packed_ref(line))
+            }
+            Ok(found) => found.is_file(),
+            Err(_) => true,
+        };
+        can_be_read && self.common_dir.join("refs").is_dir()
+    }
+
+    /// Makes the folder of refs again, and of the packed refs those that can be read.
+    fn mend_refs(&self, keep_in: &Path) -> Result<Vec<String>> {
+        if self.are_refs_whole() {
+            return Ok(Vec::new());
+        }
+        let refs = self.common_dir.join("refs");
+        if !refs.is_dir() {
+            let kept = kept(&refs, keep_in)?;
+            fs::create_dir_all(refs.join("heads")).with_context(|| format!("could not make `{}`", refs.display()))?;
+            return Ok(vec![format!("the folder of branches was gone; it was made again, and {kept}")]);
+        }
+        let packed = self.common_dir.join("packed-refs");
+        let text = fs::metadata(&packed).ok().filter(|found| found.is_file() && found.len() <= LARGEST_REFS);
+        let bytes = text.and_then(|_| fs::read(&packed).ok()).unwrap_or_default();
+        let good: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| is_packed_ref(line)).collect();
+        let kept = kept(&packed, keep_in)?;
+        fs::write(&packed, [good.join(&b'\n'), b"\n".to_vec()].concat())
+            .with_context(|| format!("could not write `{}`", packed.display()))?;
+        Ok(vec![format!("the packed branches could not be read; those that can are there again, and {kept}")])
     }
 
     /// Tells whether a session left HEAD at a branch that does not exist, apart from the one it began on.
@@ -275,6 +322,16 @@ impl Project {
         }
         let absent = self.git(&["ls-files", "--deleted", "-z"], None)?;
         self.git_changing(&["update-index", "--skip-worktree", "-z", "--stdin"], Some(absent)).map(drop)
+    }
+}
+
+/// Tells whether a line names a commit and a ref, or what the tag in the line before it leads to.
+fn is_packed_ref(line: &[u8]) -> bool {
+    let id = |text: &str| text.len() >= 40 && Oid::from_str(text).is_ok();
+    let Ok(line) = std::str::from_utf8(line) else { return false };
+    match line.strip_prefix('^') {
+        Some(tagged) => id(tagged),
+        None => line.split_once(' ').is_some_and(|(text, name)| id(text) && Reference::is_valid_name(name)),
     }
 }
 

@@ -110,7 +110,11 @@ impl Project {
 
     /// Opens the repository around `dir` as [`Project::discover`] does; none where there is none.
     pub fn find(dir: &Path, environment: BTreeMap<String, String>) -> Result<Option<Self>> {
-        let repository = match Repository::discover(dir) {
+        let found = Repository::discover(dir);
+        if let Some(torn) = torn(dir, &found) {
+            return Err(torn.into());
+        }
+        let repository = match found {
             Ok(repository) => repository,
             Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(unopened(dir, &environment, &error).into()),
@@ -207,6 +211,30 @@ fn unreadable(error: &git2::Error) -> anyhow::Error {
     let text = format!("the commit at HEAD of the project cannot be read: {}", error.message());
     let hint = "`longhaul run` sets HEAD and its branch back where it is known what they were; `git fsck` says more";
     Failure::new(Kind::Integrity, text).hint(hint).into()
+}
+
+/// Tells of a project of ours whose git folder git does not take for one any more. It must not be taken for no project, nor
+/// for a part of the one around it.
+fn torn(dir: &Path, found: &Result<Repository, git2::Error>) -> Option<Failure> {
+    let root = dir.ancestors().find(|folder| folder.join(".git/longhaul/memory.git").is_dir())?;
+    let is_own = match found {
+        Ok(found) => found.workdir().is_none_or(|at| {
+            let (at, root) = (at.canonicalize(), root.canonicalize());
+            at.ok().zip(root.ok()).is_none_or(|(at, root)| at.starts_with(root))
+        }),
+        Err(error) => error.code() != git2::ErrorCode::NotFound,
+    };
+    if is_own {
+        return None;
+    }
+    let git = root.join(".git");
+    let text = format!("`{}` is no git folder any more: its `HEAD`, `refs` or `objects` is gone", git.display());
+    let hint = format!(
+        "write a line `ref: refs/heads/BRANCH` into `{}` with the branch you were on, make the folder that is missing, then \
+         `longhaul run` mends the rest",
+        git.join("HEAD").display()
+    );
+    Some(Failure::new(Kind::Integrity, text).hint(hint))
 }
 
 /// Says why git opens no repository though there is one, and the way out.

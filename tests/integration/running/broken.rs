@@ -10,7 +10,7 @@ use std::fs;
 use std::process::Command;
 
 /// What destroys a repository with a commit on `main`, and what is told of its repair.
-const DAMAGES: [(&str, &str); 14] = [
+const DAMAGES: [(&str, &str); 17] = [
     ("echo garbage > .git/index", "the index of the project could not be read"),
     (": > .git/index", "the index of the project could not be read"),
     ("head -c 40 .git/index > i; mv i .git/index", "the index of the project could not be read"),
@@ -21,8 +21,11 @@ const DAMAGES: [(&str, &str); 14] = [
     ("rm .git/HEAD; mkfifo .git/HEAD", "HEAD of the project could not be read; it names `main` again"),
     ("truncate -s 3G .git/HEAD", "HEAD of the project could not be read; it names `main` again"),
     ("echo 0123456789012345678901234567890123456789 > .git/HEAD", "HEAD of the project could not be read"),
+    ("git pack-refs --all; echo garbage >> .git/packed-refs", "the packed branches could not be read"),
+    ("git pack-refs --all; rm -rf .git/refs", "the folder of branches was gone"),
     ("echo garbage > .git/refs/heads/main", "the branch `main` could not be read"),
     (": > .git/refs/heads/main", "the branch `main` could not be read"),
+    ("git checkout -q --detach; echo garbage > .git/refs/heads/main", "the branch `main` could not be read"),
     ("rm .git/refs/heads/main", "the branch `main` could not be read"),
     ("rm .git/refs/heads/main; mkfifo .git/refs/heads/main", "the branch `main` could not be read"),
 ];
@@ -60,7 +63,8 @@ fn what_a_session_destroys_of_the_repository_is_made_again_and_its_work_counts()
 #[test]
 fn what_a_crash_destroys_of_the_repository_is_made_again_by_the_next_command() {
     for (number, (damage, told)) in DAMAGES.into_iter().enumerate() {
-        if damage.contains("HEAD; mkfifo") {
+        // Those git does not even take for a repository any more, and with a detached HEAD it works.
+        if damage.contains("HEAD; mkfifo") || damage.contains("-rf .git/refs") || damage.contains("--detach") {
             continue;
         }
         let project = Project::ready().feature("a", "test -f a").feature("b", "test -f b");
@@ -92,6 +96,22 @@ fn what_was_found_is_kept_and_what_only_looks_says_how_it_is_mended() {
     project.run(["run"]).exits(0);
     assert_eq!(project.read(".git/longhaul/outputs/index"), "one\n");
     assert_eq!(project.read(".git/longhaul/outputs/main"), "two\n");
+}
+
+#[test]
+fn a_git_folder_that_is_none_any_more_is_told_and_is_no_part_of_the_project_around_it() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+    Command::new("git").args(["init", "-q"]).current_dir(project.root().join("..")).status().unwrap();
+    shell(&project, "rm .git/HEAD");
+
+    for command in ["run", "status", "check"] {
+        project.run([command]).exits(7).tells("is no git folder any more").tells("ref: refs/heads/BRANCH");
+    }
+    project.run(["doctor"]).exits(1).prints("is no git folder any more");
+    assert!(!project.root().join("../.git/longhaul").exists());
+
+    project.write(".git/HEAD", "ref: refs/heads/main\n");
+    project.run(["run"]).exits(0);
 }
 
 #[test]
