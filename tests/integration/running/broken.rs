@@ -3,9 +3,11 @@
 use super::makes;
 use crate::support::Project;
 use crate::support::bash;
+use crate::support::call;
 use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::session;
+use serde_json::json;
 use std::fs;
 use std::process::Command;
 
@@ -96,6 +98,21 @@ fn what_was_found_is_kept_and_what_only_looks_says_how_it_is_mended() {
     project.run(["run"]).exits(0);
     assert_eq!(project.read(".git/longhaul/outputs/index"), "one\n");
     assert_eq!(project.read(".git/longhaul/outputs/main"), "two\n");
+}
+
+#[test]
+fn a_check_within_a_session_that_broke_the_repository_is_told_and_ends_nothing() {
+    for (damage, told) in [("index", "the index of the project cannot be read"), ("HEAD", "the commit at HEAD")] {
+        let project = Project::ready().feature("a", "test -f a").model([session([
+            reply([bash(&format!("touch a; echo garbage > .git/{damage}")), call("check", json!({}))]),
+            reply([hand_over()]),
+        ])]);
+
+        project.run(["run"]).exits(0);
+
+        let results = project.played().results_in(2);
+        assert!(results.contains(&format!("the check cannot run: {told}")), "{results}");
+    }
 }
 
 #[test]
