@@ -14,6 +14,7 @@ use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::gate;
 use crate::gate::CheckFiles;
+use crate::gate::Reading;
 use crate::memory::Change;
 use crate::memory::PINNED;
 use anyhow::Result;
@@ -154,13 +155,14 @@ pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[S
     let soft = head.map(|head| gate::soft(&ws.project, &head.tree, &ws.settings.gate)).transpose()?;
     for id in ids {
         let Some(check) = checklist.find(id)?.check.clone() else { continue };
-        let closure = gate::closure(&ws.project, &check, &scripts)?;
+        let closure = gate::closure(&ws.project, &check, &scripts, Reading::All)?;
         for file in &closure {
             let Some(id) = &file.id else { continue };
             let path = format!("{PINNED}{id}");
             let known = changes.iter().any(|change| change.path == path) || ws.memory.read(&path)?.is_some();
-            if !known {
-                changes.push(Change::put(path, file.bytes.clone()));
+            // A large file is pinned by its id alone: it must be there as it was, memory cannot lay it out.
+            if let Some(bytes) = file.bytes.as_ref().filter(|_| !known) {
+                changes.push(Change::put(path, bytes.clone()));
             }
         }
         checklist.pin(id, &closure.into_iter().map(|file| (file.path.clone(), file.pin())).collect())?;

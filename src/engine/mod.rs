@@ -4,6 +4,7 @@
 //! found is the gate's word, what a file holds is memory's, and how a text reads is `prompts`'.
 
 pub mod accept;
+pub mod astray;
 pub mod breaker;
 pub mod budget;
 pub mod check;
@@ -19,6 +20,7 @@ pub mod init;
 pub mod install;
 pub mod inventory;
 pub mod lock;
+pub mod mend;
 pub mod opening;
 pub mod pick;
 pub mod prepare;

@@ -6,6 +6,7 @@ use crate::clock::Clock;
 use crate::engine::facts;
 use crate::engine::facts::Fact;
 use crate::engine::lock::RunLock;
+use crate::engine::mend;
 use crate::engine::settings::Settings;
 use crate::engine::voice::Voice;
 use crate::event::Event;
@@ -113,7 +114,7 @@ impl<'a> Workspace<'a> {
             Access::Change | Access::Work => Some(RunLock::take(&place.state.join("run.lock"))?),
         };
         if access == Access::Work && settings.sandbox.level == Level::Bubblewrap {
-            project.hold_git(&settings.sandbox)?;
+            project.hold_git(&settings.sandbox, Git::Writable)?;
         }
         let mut memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
         if access != Access::Look {
@@ -122,6 +123,9 @@ impl<'a> Workspace<'a> {
         let ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: lock };
         if access != Access::Look {
             ws.end_orphans();
+        }
+        if access == Access::Work {
+            mend::before_work(&ws)?;
         }
         Ok(ws)
     }

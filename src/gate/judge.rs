@@ -4,7 +4,6 @@ use crate::gate::Check;
 use crate::gate::Finding;
 use crate::gate::Gate;
 use crate::gate::Kind;
-use crate::gate::Pinned;
 use crate::gate::Red;
 use crate::gate::Site;
 use crate::gate::Verdict;
@@ -12,8 +11,9 @@ use crate::gate::checkout;
 use crate::gate::checkout::Place;
 use crate::gate::checkout::Private;
 use crate::gate::checkout::Tree;
+use crate::gate::closure::Reading;
 use crate::gate::closure::closure;
-use crate::gate::closure::closure_in;
+use crate::gate::closure::memory_closure;
 use crate::gate::difference::difference;
 use crate::gate::empty::empty;
 use crate::gate::shell::Shell;
@@ -52,15 +52,10 @@ impl Known {
 }
 
 impl Gate<'_> {
-    /// Returns the files that the approved check's hard closure holds now.
-    fn closure(&self, check: &Check) -> Result<Vec<Pinned>> {
-        closure_in(self.project.root(), self.project, check, &self.files)
-    }
-
     /// Says how the files that an approval would pin now differ from the check's pins, if they do; `known` and `pinned` as for
     /// [`Gate::judge`].
     pub fn difference(&self, check: &Check, known: &Known, pinned: PinnedBytes) -> Result<Option<String>> {
-        let hard = difference(&check.pins, &closure(self.project, check, &self.files)?, pinned);
+        let hard = difference(&check.pins, &closure(self.project, check, &self.files, Reading::Pinned)?, pinned);
         let head = self.project.head()?.filter(|_| self.settings.strict);
         let soft =
             head.map(|head| self.soft_changes(check, &self.site(check, known, &head.tree)?, &head.tree)).transpose()?;
@@ -140,12 +135,12 @@ impl Gate<'_> {
             let detail = "a manual check is for a person: use `longhaul accept`";
             return Ok(Some(Trial::refused(Finding::NeedsPerson, detail)));
         }
-        let files = self.closure(check)?;
+        let files = memory_closure(self.project, check, &self.files);
         let root = self.project.root().to_string_lossy();
-        if let Some(detail) = empty(check, &self.files, &files, root.trim_end_matches('/'), pinned) {
+        if let Some(detail) = empty(check, &self.files, root.trim_end_matches('/'), pinned) {
             return Ok(Some(Trial::refused(Finding::Empty, detail)));
         }
-        let missing = files.iter().find(|file| file.id.is_none() && file.path.starts_with("checks/")).cloned();
+        let missing = files.iter().find(|file| file.id.is_none()).cloned();
         if let Some(difference) = self.memory_difference(check, files, pinned) {
             return Ok(Some(Trial::refused(Finding::CheckChanged, difference)));
         }

@@ -4,7 +4,6 @@
 //! committed and the same afterwards, the command exited with 0 by itself in time, and the same check is known not to
 //! have passed on an earlier tree. Only this module makes a [`Verdict`]; what follows from one is decided above.
 
-mod beneath;
 mod check;
 mod checkout;
 mod closure;
@@ -23,6 +22,7 @@ mod stage;
 mod sweep;
 mod trial;
 mod verdict;
+mod walk;
 mod words;
 
 pub use check::Check;
@@ -36,6 +36,7 @@ pub use checkout::site;
 pub use closure::Mode;
 pub use closure::Pin;
 pub use closure::Pinned;
+pub use closure::Reading;
 pub use closure::closure;
 pub use closure::unpinned_script;
 pub use closure::unwritten_test;

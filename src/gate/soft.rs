@@ -8,13 +8,16 @@ use crate::gate::Settings;
 use crate::gate::checkout;
 use crate::gate::checkout::Place;
 use crate::project::Project;
-use crate::project::file_id;
+use crate::project::content_beneath;
+use crate::project::name_of;
+use crate::project::path_of;
 use anyhow::Context;
 use anyhow::Result;
 use globset::GlobBuilder;
 use globset::GlobSet;
 use globset::GlobSetBuilder;
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::LazyLock;
 
 /// Names in any folder, and patterns for paths with a slash. `gate.soft_closure` adds more.
@@ -103,7 +106,10 @@ const INSTALLED: [&str; 9] =
 /// Most files kept with a check; those nearest to the project's root are read by most tools.
 const KEPT: usize = 300;
 
-/// The files by path, each with git's id of its bytes.
+/// Of larger files it is the size that counts.
+const LARGE: u64 = 10 << 20;
+
+/// The files by path, each with what tells its content from another: git's id of its bytes, as a rule.
 pub type Soft = BTreeMap<String, String>;
 
 /// Returns the soft closure of the checks of a project: of a tree and, where checks run in place, of what is not tracked.
@@ -118,13 +124,13 @@ pub(in crate::gate) fn soft_at(place: Place, project: &Project, tree: &str, sett
     let mut found: Soft = project
         .entries(tree)?
         .into_iter()
-        .map(|entry| (entry.path.to_string_lossy().into_owned(), entry.id))
+        .map(|entry| (name_of(entry.path.as_os_str().as_bytes()), entry.id))
         .filter(|(path, _)| loaded.holds(path))
         .collect();
     if place == Place::InPlace {
         for path in project.untracked_and_ignored()?.into_iter().filter(|path| loaded.holds(path)) {
-            if let Ok(id) = file_id(&project.root().join(&path)) {
-                found.insert(path, id);
+            if let Some(content) = content_beneath(project.root(), &path_of(&path), LARGE) {
+                found.insert(path, content);
             }
         }
     }

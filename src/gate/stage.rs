@@ -1,5 +1,7 @@
 //! Makes the tree that a check runs on: laid out, prepared, and with the approved files of the check in their places.
 
+use crate::failure::Failure;
+use crate::failure::Kind;
 use crate::gate::Check;
 use crate::gate::Checkout;
 use crate::gate::Finding;
@@ -13,6 +15,7 @@ use crate::gate::checkout::Place;
 use crate::gate::checkout::Private;
 use crate::gate::checkout::Tree;
 use crate::gate::closure;
+use crate::gate::closure::Reading;
 use crate::gate::difference::difference;
 use crate::gate::verdict::Trial;
 use crate::gate::words;
@@ -51,6 +54,26 @@ impl Gate<'_> {
 
     /// Makes the tree for the check from `tree`, a commit's or a snapshot's; a result comes instead when that failed.
     pub(in crate::gate) fn stage(
+        &self,
+        check: &Check,
+        site: &Site,
+        tree: &str,
+        pinned: PinnedBytes,
+    ) -> Result<std::result::Result<Tree, Trial>> {
+        match self.staged(check, site, tree, pinned) {
+            // Whoever works in the tree can make its files too many to look at; that ends the check, not the run.
+            Err(error) => match error.downcast::<Failure>() {
+                Ok(failure) if failure.kind == Kind::Usage => {
+                    Ok(Err(Trial::refused(Finding::CheckChanged, failure.message)))
+                }
+                Ok(failure) => Err(failure.into()),
+                Err(error) => Err(error),
+            },
+            staged => staged,
+        }
+    }
+
+    fn staged(
         &self,
         check: &Check,
         site: &Site,
@@ -148,7 +171,7 @@ impl Gate<'_> {
         let Some(difference) = self.project_difference(check, &tree.folder, pinned)? else { return Ok(None) };
         tree.difference = difference;
         for _ in 0..OVERLAYS {
-            let now = closure::closure_in(&tree.folder, self.project, check, &self.files)?;
+            let now = closure::closure_in(&tree.folder, self.project, check, &self.files, Reading::Pinned)?;
             match checkout::overlay(&tree.folder, &check.pins, &now, pinned)? {
                 Ok(paths) => tree.overlaid.extend(paths),
                 Err(path) => {
@@ -165,7 +188,7 @@ impl Gate<'_> {
 
     /// Says how the files of the check that lie in the project differ from the pins.
     fn project_difference(&self, check: &Check, folder: &Path, pinned: PinnedBytes) -> Result<Option<String>> {
-        let now = closure::closure_in(folder, self.project, check, &self.files)?;
+        let now = closure::closure_in(folder, self.project, check, &self.files, Reading::Pinned)?;
         Ok(part_difference(check, now, pinned, &checkout::is_of_project))
     }
 

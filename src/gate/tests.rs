@@ -146,10 +146,10 @@ impl Bench {
 
     /// Pins the check to what lies there now.
     fn approve(&self, mut check: Check) -> Check {
-        let files = closure(&self.project, &check, &self.files).unwrap();
+        let files = closure(&self.project, &check, &self.files, Reading::All).unwrap();
         for file in files {
             check.pins.insert(file.path.clone(), file.pin());
-            self.pinned.borrow_mut().extend(file.id.map(|id| (id, file.bytes)));
+            self.pinned.borrow_mut().extend(file.id.zip(file.bytes));
         }
         check
     }

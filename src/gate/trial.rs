@@ -1,5 +1,6 @@
 //! One run of a check: private folders, setup, the wait until ready, the command itself, and the end of all it started.
 
+use crate::clock::duration;
 use crate::gate::Check;
 use crate::gate::CheckFiles;
 use crate::gate::Finding;
@@ -239,6 +240,9 @@ impl<'a> Run<'a> {
             let (finished, tampered) = self.shell(&check.run, &check.cwd, expect, self.limit, Leftovers::End)?;
             let mut trial = judged(finished, expect, &deciding);
             trial.limit = Some(self.limit).filter(|_| trial.exit == Some(Exit::TimedOut));
+            if let (Some(Exit::Silent), Some(idle)) = (&trial.exit, self.around.settings.idle) {
+                trial.detail = format!("it printed nothing for {}, the limit in `gate.idle`", duration::spell(idle));
+            }
             if let (Finding::Passed, Some(name)) = (trial.finding, tampered) {
                 trial.finding = Finding::CheckChanged;
                 trial.detail = format!("`$LONGHAUL_CHECKS/{name}` was changed while the check ran");

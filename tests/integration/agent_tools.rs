@@ -9,6 +9,7 @@ use longhaul::checklist::Checklist;
 use longhaul::clock::Clock;
 use longhaul::gate::CheckFiles;
 use longhaul::gate::Gate;
+use longhaul::gate::Reading;
 use longhaul::memory::Author;
 use longhaul::memory::Caps;
 use longhaul::memory::Change;
@@ -83,7 +84,8 @@ impl Session {
             clock: Clock::system(),
         };
         let mut feature = checklist.get("login").unwrap().clone();
-        let pins = longhaul::gate::closure(&project, feature.check.as_ref().unwrap(), &gate.files).unwrap();
+        let pins =
+            longhaul::gate::closure(&project, feature.check.as_ref().unwrap(), &gate.files, Reading::All).unwrap();
         feature.check.as_mut().unwrap().pins = pins.into_iter().map(|file| (file.path, file.id)).collect();
 
         let place = Place::in_project(project.root(), project.common_dir());

@@ -12,9 +12,8 @@ mod steps;
 
 use crate::gate::Check;
 use crate::gate::CheckFiles;
-use crate::gate::beneath;
+use crate::project;
 use runners::Runner;
-use std::fs;
 use std::path::Path;
 use steps::Step;
 use steps::Texts;
@@ -67,8 +66,7 @@ impl Texts for Laid<'_> {
     }
 
     fn of_tree(&self, path: &str) -> Option<Vec<u8>> {
-        let is_text = fs::metadata(self.folder.join(path)).is_ok_and(|found| found.len() <= LARGEST_TEXT);
-        is_text.then(|| beneath::read(self.folder, path).ok().flatten())?
+        project::read_beneath(self.folder, Path::new(path), LARGEST_TEXT).ok().flatten()
     }
 
     fn root(&self) -> &str {

@@ -53,7 +53,7 @@ fn a_closure_holds_what_the_patterns_say() {
         closure: ["e2e", "!e2e/tmp/**", "src/*.rs", "missing.txt"].map(str::to_owned).to_vec(),
         ..Check::command("sh checks/x_test.sh && cd web && pytest tests/*.py src/product.txt")
     };
-    let paths: Vec<(String, bool)> = closure(&bench.project, &check, &bench.files)
+    let paths: Vec<(String, bool)> = closure(&bench.project, &check, &bench.files, Reading::All)
         .unwrap()
         .into_iter()
         .map(|file| (file.path, file.id.is_some()))

@@ -418,3 +418,15 @@ fn a_runner_without_tests_before_the_test_of_the_whole_and_its_words_in_a_produc
     // The twin: where the runner is all there is, its empty run proves nothing.
     project.run(["check", "nothing"]).exits(8).shows("nothing executed");
 }
+
+#[test]
+fn a_check_that_is_silent_for_too_long_is_told_with_the_limit_and_its_setting() {
+    let project = Project::ready().feature("a", "echo begun; test -f a && sleep 30");
+    project.write("a", "a\n");
+    project.git(["add", "a"]);
+    project.git(["commit", "-qm", "a"]);
+
+    let run = project.run(["check", "a", "--set", "gate.idle=1s"]);
+
+    run.exits(8).shows("timed out").shows("it printed nothing for 1s, the limit in `gate.idle`").hides("limit of 5m");
+}

@@ -8,9 +8,11 @@ use serde_json::Value;
 
 mod approved;
 mod around;
+mod broken;
 mod checks;
 mod initializer;
 mod limits;
+mod odd_files;
 mod places;
 mod repository;
 mod stopping;

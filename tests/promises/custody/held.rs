@@ -13,6 +13,7 @@ use crate::place::token;
 use longhaul::process::Exit;
 use longhaul::project::Marks;
 use longhaul::project::Project;
+use longhaul::sandbox::Git;
 use longhaul::sandbox::Level;
 use std::collections::BTreeMap;
 use std::fs;
@@ -25,7 +26,7 @@ fn opened(place: &Place) -> Project {
     let env = BTreeMap::from([("PATH".to_owned(), path()), ("HOME".to_owned(), home)]);
     let mut project = Project::discover(&place.root, env).unwrap();
     if place.settings.level == Level::Bubblewrap {
-        project.hold_git(&place.settings).unwrap();
+        project.hold_git(&place.settings, Git::Writable).unwrap();
     }
     project
 }
