@@ -168,7 +168,6 @@ cheats! { bubblewrap, Bubblewrap:
     lets_the_background_succeed
     links_the_check_in_memorys_view
     makes_the_program_a_link_to_outside
-    moves_head_in_the_check
     overwrites_the_check_while_it_runs
     plants_a_program_at_home
     plants_hooks
