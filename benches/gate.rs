@@ -13,6 +13,7 @@ use longhaul::gate::Finding;
 use longhaul::gate::Gate;
 use longhaul::gate::Known;
 use longhaul::gate::Red;
+use longhaul::gate::Reuse;
 use longhaul::gate::Settings;
 use longhaul::process::Interrupt;
 use longhaul::project::Marks;
@@ -93,6 +94,8 @@ impl Stand {
             interrupt: &self.interrupt,
             files: CheckFiles::default(),
             init_script: None,
+            install_script: None,
+            reuse: Reuse::Alike,
             artifacts: self.folder.path().join("artifacts"),
             left_out: Vec::new(),
             before: Marks::new(),
@@ -100,7 +103,8 @@ impl Stand {
             clock: Clock::system(),
         };
         let check = Check::command(CHECK);
-        let red = Red { commit: self.red.clone(), verdict: "failed".to_owned(), check: check.digest() };
+        let red =
+            Red { commit: self.red.clone(), verdict: "failed".to_owned(), check: check.digest(), unprepared: false };
         let known = Known { red: Some(red), ..Known::default() };
         let verdict = gate.judge("bench", &check, &known, &|_| None).unwrap();
         assert_eq!(verdict.finding(), Finding::Passed, "{verdict:?}");

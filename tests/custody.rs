@@ -7,6 +7,8 @@
 mod exhaustion;
 #[path = "promises/custody/forging.rs"]
 mod forging;
+#[path = "promises/custody/held.rs"]
+mod held;
 #[path = "promises/custody/matrix.rs"]
 mod matrix;
 #[path = "promises/custody/network.rs"]
@@ -17,6 +19,8 @@ mod output;
 mod place;
 #[path = "promises/custody/repositories.rs"]
 mod repositories;
+#[path = "promises/custody/secrets.rs"]
+mod secrets;
 #[path = "promises/custody/terminal.rs"]
 mod terminal;
 #[path = "promises/custody/tools.rs"]

@@ -55,6 +55,10 @@ pub struct Baseline {
     pub verdict: String,
     /// Digest of the check; empty when unknown.
     pub check: String,
+    /// The commit on which this check was first judged, when that was an earlier one.
+    pub since: Option<String>,
+    /// The check was not even tried, since installing or its setup failed.
+    pub unprepared: bool,
 }
 
 /// Where a feature stands; derived, never stored.
@@ -292,5 +296,7 @@ fn read_baseline(value: &Value) -> Result<Baseline, Fault> {
         commit: text("commit").ok_or_else(|| missing("commit"))?,
         verdict: text("verdict").ok_or_else(|| missing("verdict"))?,
         check: text("check").unwrap_or_default(),
+        since: text("since"),
+        unprepared: value["unprepared"] == true,
     })
 }

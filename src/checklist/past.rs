@@ -25,6 +25,13 @@ impl Feature {
         self.baseline.as_ref().filter(|baseline| !is_green(&baseline.verdict))
     }
 
+    /// Returns the commit on which the check, as it is now, was first judged.
+    pub fn since(&self) -> Option<&str> {
+        let baseline = self.baseline.as_ref()?;
+        let of_this = self.is_of_this_check(&Value::from(baseline.check.as_str()));
+        of_this.then(|| baseline.since.as_deref().unwrap_or(&baseline.commit))
+    }
+
     /// Returns when the check last passed, as written; empty when it never did.
     pub fn checked_at(&self) -> String {
         let green = self.last_verdict.as_ref().filter(|_| !self.is_done() && self.is_already_green());
@@ -89,6 +96,12 @@ impl Feature {
     pub fn is_accepted_green(&self) -> bool {
         let green = |record: &Value| record["verdict"].as_str().is_some_and(is_green);
         self.check.is_some() && self.accepted.as_ref().is_some_and(green)
+    }
+
+    /// Tells whether the newest pass stands on something that was installed from another tree than the tested one.
+    pub fn stands_on_older_install(&self) -> bool {
+        let newest = self.checked.as_ref().or(self.evidence.as_ref());
+        newest.is_some_and(|pass| !pass["prepared"].is_null() && pass["prepared"] != pass["tree"])
     }
 
     /// Tells whether an accepted feature was looked at on this tree.

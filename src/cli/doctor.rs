@@ -5,6 +5,7 @@ use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
 use super::sandbox::Commands;
+use super::settings::outside;
 use super::settings::settle;
 use crate::config::Config;
 use crate::config::Sources;
@@ -41,7 +42,8 @@ pub(super) struct Args {
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let (config, read, mut findings) = settings(context)?;
     let settings = settle(&config, read, context, Commands::None)?;
-    let variables = &context.environment.variables;
+    // A program that lies in the project is not the machine's.
+    let variables = &outside(context);
     let path = settings.gate.environment.get("PATH").map_or("", String::as_str);
     let machine = Machine::new(variables, path, mode(&config), config.shown("sandbox.network"));
     let mut all = doctor::machine(&machine);
@@ -68,7 +70,7 @@ fn settings(context: &Context) -> Result<(Config, Read, Vec<Finding>)> {
             }
             Ok((config, read, findings))
         }
-        Err(error) => Ok((Config::load(&Sources::default())?, Read::default(), vec![failed(TOPIC, &error)])),
+        Err(error) => Ok((Config::load(&Sources::default())?, Read::default(), vec![Finding::failed(TOPIC, &error)])),
     }
 }
 
@@ -108,29 +110,28 @@ fn price(settings: &Settings) -> Finding {
 /// Looks at the project around the working directory, if there is one.
 fn around(context: &Context, settings: &Settings, machine: &Machine<'_>) -> Result<Vec<Finding>> {
     let directory = &context.environment.directory;
-    let project = match Project::find(directory, settings.outer.clone()) {
+    let mut project = match Project::find(directory, settings.outer.clone()) {
         Ok(Some(project)) => project,
         Ok(None) => {
             let text = format!("none here: `{}` is not inside a git repository", directory.display());
             return Ok(vec![Finding::ok("project", text)]);
         }
-        Err(error) => return Ok(vec![failed("project", &error)]),
+        Err(error) => return failed("project")(error),
     };
     let interrupt = Interrupt::new();
     if !Store::exists(&Place::in_project(project.root(), project.common_dir())) {
-        return doctor::project(&project, None, settings, machine);
+        return doctor::project(&mut project, None, settings, machine).or_else(failed("project"));
     }
     let opened = Workspace::open(directory, Access::Look, settings, context.clock, &*context.output, &interrupt);
-    match opened.and_then(|mut ws| doctor::project(&project, Some(&mut ws), settings, machine)) {
-        Ok(findings) => Ok(findings),
-        Err(error) => Ok(vec![failed("memory", &error)]),
+    match opened {
+        Ok(mut ws) => doctor::project(&mut project, Some(&mut ws), settings, machine).or_else(failed("project")),
+        Err(error) => failed("memory")(error),
     }
 }
 
-/// Tells what an error stands in the way of, with the way out that it names.
-fn failed(topic: &'static str, error: &anyhow::Error) -> Finding {
-    let hint = error.downcast_ref::<Failure>().and_then(|failure| failure.hint.clone());
-    Finding { way_out: hint, ..Finding::missing(topic, format!("{error:#}"), "") }
+/// Makes a finding of an error.
+fn failed(topic: &'static str) -> impl FnOnce(anyhow::Error) -> Result<Vec<Finding>> {
+    move |error| Ok(vec![Finding::failed(topic, &error)])
 }
 
 /// Shows a finding; the word for how it stands says it without colour.

@@ -38,7 +38,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let set = context.set.iter().flat_map(|(key, value)| ["--set".to_owned(), format!("{key}={value}")]);
     let words = [program].into_iter().chain(set.map(OsString::from)).chain(args.command.iter().cloned());
     let code = super::run(words, pointed_at(&server, &context.environment), &context.output);
-    if !server.exhausted() && server.unplayed() > 0 {
+    if server.exhausted() {
+        let shown = args.script.display();
+        context
+            .output
+            .note(&Line::plain(&format!("the script `{shown}` has ended: a request found no reply left in it")));
+    } else if server.unplayed() > 0 {
         let left = match server.unplayed() {
             1 => "1 reply".to_owned(),
             more => format!("{more} replies"),

@@ -120,8 +120,9 @@ fn vouch(ws: &mut Workspace, id: &str, reason: &str, verdict: Option<&Verdict>) 
 
 /// Says how the files that decide the check differ from what was approved, if they do.
 fn check_difference(ws: &Workspace, checklist: &Checklist, id: &str) -> Result<Option<String>> {
-    let Some(check) = &checklist.find(id)?.check else { return Ok(None) };
-    ws.gate(&Occasion::outside(ws))?.difference(check, &|id| ws.pinned(id))
+    let feature = checklist.find(id)?;
+    let Some(check) = &feature.check else { return Ok(None) };
+    ws.gate(&Occasion::outside(ws))?.difference(check, &verify::known(ws, feature), &|id| ws.pinned(id))
 }
 
 /// Runs the check of a feature that a person vouches for, so that what it said is kept; it decides nothing.

@@ -13,6 +13,8 @@ use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::gate;
+use crate::gate::CheckFiles;
+use crate::gate::Reading;
 use crate::memory::Change;
 use crate::memory::PINNED;
 use anyhow::Result;
@@ -123,8 +125,16 @@ pub(in crate::engine) fn save_approved(
     baselines_if_clean(ws)
 }
 
-/// Tells of a check that only runs a script which the agent may write.
-fn warn_of_unpinned(ws: &Workspace, feature: &Feature) {
+/// Tells of a check that only runs what the agent may write: a script, or a test that is not there yet.
+fn warn_of_unpinned(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
+    let unwritten = feature.check.as_ref().and_then(|check| gate::unwritten_test(&ws.project, check, scripts));
+    if let Some(test) = unwritten {
+        ws.warn(format!(
+            "the check of {} names a test that is not there yet, such as `{test}`, so nothing of it is pinned: whoever \
+             writes it decides. Once it is there, `longhaul accept {}` pins it",
+            feature.id, feature.id
+        ));
+    }
     let script = feature.check.as_ref().and_then(|check| gate::unpinned_script(&ws.project, check));
     if let Some(script) = script {
         let name = script.rsplit('/').next().unwrap_or(&script);
@@ -145,20 +155,21 @@ pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[S
     let soft = head.map(|head| gate::soft(&ws.project, &head.tree, &ws.settings.gate)).transpose()?;
     for id in ids {
         let Some(check) = checklist.find(id)?.check.clone() else { continue };
-        let closure = gate::closure(&ws.project, &check, &scripts)?;
+        let closure = gate::closure(&ws.project, &check, &scripts, Reading::All)?;
         for file in &closure {
             let Some(id) = &file.id else { continue };
             let path = format!("{PINNED}{id}");
             let known = changes.iter().any(|change| change.path == path) || ws.memory.read(&path)?.is_some();
-            if !known {
-                changes.push(Change::put(path, file.bytes.clone()));
+            // A large file is pinned by its id alone: it must be there as it was, memory cannot lay it out.
+            if let Some(bytes) = file.bytes.as_ref().filter(|_| !known) {
+                changes.push(Change::put(path, bytes.clone()));
             }
         }
         checklist.pin(id, &closure.into_iter().map(|file| (file.path.clone(), file.pin())).collect())?;
         if let Some(soft) = &soft {
             checklist.keep_soft(id, soft)?;
         }
-        warn_of_unpinned(ws, checklist.find(id)?);
+        warn_of_unpinned(ws, checklist.find(id)?, &scripts);
     }
     Ok(changes)
 }

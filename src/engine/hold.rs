@@ -24,6 +24,7 @@ use crate::engine::workspace::Workspace;
 use crate::engine::workspace::named;
 use crate::event::Event;
 use crate::gate::Gate;
+use crate::gate::Reuse;
 use crate::memory::Change;
 use crate::memory::INIT;
 use crate::process::Exit;
@@ -145,13 +146,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         script.as_deref().map(|script| start(ws, &sandbox, script, (session.number, &artifacts))).transpose()?;
     let recalled = recall(ws, client, budget, session)?;
     let opening = opening::open(ws, session, init_result, recalled)?;
-    let settings = driver::Settings {
-        model: ws.settings.model.clone(),
-        max_tokens: ws.settings.max_tokens,
-        window: ws.settings.window,
-        clear_at: ws.settings.clear_at,
-        deadline: budget.time_left().map(|left| Instant::now() + left),
-    };
+    let settings = asking(ws, budget);
     let checklist = ws.checklist()?;
     let feature = session.feature.as_deref().map(|id| checklist.find(id)).transpose()?;
     let files = ws.check_files()?;
@@ -175,6 +170,8 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         interrupt: ws.interrupt,
         files,
         init_script: place.init_script.as_deref().map(|script| tools::init_command(script, Phase::Start)),
+        install_script: place.init_script.as_deref().map(|script| tools::init_command(script, Phase::Install)),
+        reuse: Reuse::Alike,
         artifacts: session.artifacts.clone(),
         left_out: Vec::new(),
         before: session.untracked.clone(),
@@ -196,6 +193,17 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         ws.notice(format!("ended with the session: {}", named(&survivors)));
     }
     Ok((ending?, tampered))
+}
+
+/// Says how the model is asked.
+fn asking(ws: &Workspace, budget: &mut Budget) -> driver::Settings {
+    driver::Settings {
+        model: ws.settings.model.clone(),
+        max_tokens: ws.settings.max_tokens,
+        window: ws.settings.window,
+        clear_at: ws.settings.clear_at,
+        deadline: budget.time_left().map(|left| Instant::now() + left),
+    }
 }
 
 /// Runs the init script before the first turn and says how it went; its servers live as long as the session.

@@ -5,10 +5,12 @@
 
 use crate::checklist;
 use crate::driver::Ending;
+use crate::engine::astray;
 use crate::engine::counted;
 use crate::engine::custody;
 use crate::engine::expire;
 use crate::engine::facts::Fact;
+use crate::engine::mend;
 use crate::engine::session::Session;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
@@ -60,8 +62,9 @@ pub struct Report {
 /// Runs every step for a session that has just ended.
 pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: bool) -> Result<Report> {
     let mut report = Report { reason: ending.to_string(), ..Report::default() };
+    report.moved = mend::after_session(ws, session)?;
     let leftover = leftover(ws, session)?;
-    report.moved = keep_moved_head(ws, session)?;
+    report.moved.extend(astray::keep(ws, session)?);
     report.moved.extend(custody::changed(ws)?);
     report.moved.iter().for_each(|text| ws.warn(text));
     step(ws, "leftover changes committed");
@@ -134,44 +137,27 @@ pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) ->
         ws.tell(&Event::Committed { place: "project".to_owned(), id: id.clone(), subject });
     }
     tell_left_out(ws, &leftover);
+    if leftover.commit.is_some() && !leftover.large.is_empty() {
+        ws.warn(told_large(&leftover.large));
+    }
     Ok(leftover)
 }
 
 /// Moves locks out of the way that a git left which is gone, and says so.
 pub fn set_aside_stale_locks(ws: &Workspace) -> Result<()> {
-    let keep_in = ws.outputs();
-    for name in ws.project.set_aside_stale_locks(&keep_in)? {
-        ws.warn(format!("a git that was stopped had left `{name}`; it is kept as `{}`", keep_in.join(&name).display()));
-    }
+    ws.project.set_aside_stale_locks(&ws.outputs())?.into_iter().for_each(|text| ws.warn(text));
     Ok(())
 }
 
 /// Says what became of uncommitted work, for the progress log.
-pub fn leftover_fact(leftover: &Leftover) -> Option<String> {
-    leftover.commit.as_ref().map(|id| format!("left uncommitted by the session, saved as {}", &id[..7]))
+pub fn leftover_facts(leftover: &Leftover) -> Vec<String> {
+    let saved = leftover.commit.as_ref().map(|id| format!("left uncommitted by the session, saved as {}", &id[..7]));
+    let large = Some(&leftover.large).filter(|large| saved.is_some() && !large.is_empty());
+    saved.into_iter().chain(large.map(|large| told_large(large))).collect()
 }
 
-/// Keeps the commits reachable of a session that left the branch it began on, and says so.
-fn keep_moved_head(ws: &Workspace, session: &Session) -> Result<Vec<String>> {
-    let mut moved = Vec::new();
-    let head = ws.head()?;
-    if !ws.project.contains(&head.commit, &session.started_at)? {
-        let fate = if ws.project.holds(&session.started_at)? {
-            ws.project.keep_base(&session.started_at)?;
-            "it is kept below `refs/longhaul/base/`"
-        } else {
-            "it is gone from the repository too"
-        };
-        let before = &session.started_at[..7];
-        moved.push(format!("the session took commit {before}, where it began, out of the branch; {fate}"));
-    }
-    if head.branch != session.branch {
-        ws.project.keep_base(&head.commit)?;
-        let name =
-            |branch: &Option<String>| branch.as_ref().map_or("a detached HEAD".to_owned(), |name| format!("`{name}`"));
-        moved.push(format!("the session began on {} and ended on {}", name(&session.branch), name(&head.branch)));
-    }
-    Ok(moved)
+fn told_large(large: &[String]) -> String {
+    format!("larger than 10 MB, and committed since git tracks it: {}", listed(large))
 }
 
 /// Runs the session's check. A session that changed protected files by hand proves nothing, whatever the check says.
@@ -293,7 +279,7 @@ fn entry(
         [] => "project commits: none".to_owned(),
         short => format!("project commits: {}{more}", short.join(" ")),
     });
-    facts.extend(leftover_fact(leftover));
+    facts.extend(leftover_facts(leftover));
     facts.extend(report.moved.iter().cloned());
     facts.push(session.cost_line());
     facts.push(format!("ended: {ending}"));

@@ -10,6 +10,7 @@ use crate::clock::Clock;
 use crate::engine::counted;
 use crate::engine::feature;
 use crate::engine::lock::RunLock;
+use crate::engine::mend;
 use crate::engine::settings::Settings;
 use crate::engine::workspace;
 use crate::engine::workspace::Workspace;
@@ -29,6 +30,8 @@ use crate::project;
 use crate::project::LockFile;
 use crate::project::Project;
 use crate::prompts;
+use crate::sandbox::Git;
+use crate::sandbox::Level;
 use crate::tools;
 use anyhow::Context;
 use anyhow::Result;
@@ -83,7 +86,7 @@ pub fn init<'a>(
     interrupt: &'a Interrupt,
 ) -> Result<(Workspace<'a>, Done)> {
     let read = read(sources)?;
-    let project = Project::discover(dir, settings.outer.clone())?;
+    let mut project = Project::discover(dir, settings.outer.clone())?;
     let place = Place::in_project(project.root(), project.common_dir());
     fs::create_dir_all(&place.state).with_context(|| {
         format!(
@@ -92,6 +95,9 @@ pub fn init<'a>(
         )
     })?;
     let lock = RunLock::take(&place.state.join("run.lock"))?;
+    if settings.sandbox.level == Level::Bubblewrap {
+        project.hold_git(&settings.sandbox, Git::Writable)?;
+    }
     project.exclude(".longhaul/")?;
     project.exclude(&format!("{}*", tools::TORN))?;
     let mut done = Done {
@@ -109,6 +115,7 @@ pub fn init<'a>(
     memory.watch()?;
     let mut ws = Workspace::of(project, memory, lock, settings, clock, sink, interrupt);
     ws.end_orphans();
+    mend::before_work(&ws)?;
     seed(&mut ws, &mut done)?;
     take_spec(&mut ws, read.spec, &mut done)?;
     take_checklist(&mut ws, read.import, &mut done)?;

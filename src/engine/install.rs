@@ -13,7 +13,11 @@ use anyhow::Result;
 use sha2::Digest;
 use sha2::Sha256;
 use std::fs;
+use std::path::Path;
 use std::path::PathBuf;
+
+/// Of a larger file it is the size that counts.
+const LARGE: u64 = 64 << 20;
 
 /// Runs the script's install phase unless that was done for this script and these lock files. Returns what there is to
 /// tell of a run that failed; it is tried again the next time.
@@ -46,7 +50,8 @@ fn digest(ws: &Workspace, script: &str) -> String {
     for name in std::iter::once(script).chain(locks.iter().map(|lock| lock.name)) {
         hash.update(name);
         hash.update([0]);
-        hash.update(Sha256::digest(fs::read(root.join(name)).unwrap_or_default()));
+        hash.update(project::content_beneath(root, Path::new(name), LARGE).unwrap_or_default());
+        hash.update([0]);
     }
     format!("{:x}", hash.finalize())
 }

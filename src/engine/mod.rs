@@ -5,9 +5,11 @@
 
 pub mod accept;
 pub mod account;
+pub mod astray;
 pub mod breaker;
 pub mod budget;
 pub mod check;
+pub mod checkout;
 pub mod custody;
 pub mod doctor;
 pub mod draft;
@@ -20,6 +22,7 @@ pub mod init;
 pub mod install;
 pub mod inventory;
 pub mod lock;
+pub mod mend;
 pub mod opening;
 pub mod pick;
 pub mod prepare;

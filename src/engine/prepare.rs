@@ -1,6 +1,5 @@
 //! Before anything runs in a project: what a killed session left is finished, edits are taken over, the tree is clean.
 
-use crate::engine::hook;
 use crate::engine::recover;
 use crate::engine::session;
 use crate::engine::verify;
@@ -22,7 +21,6 @@ pub enum Dirty {
 
 /// Brings the project to where a session may start: recovered, adopted, clean, with a commit and with baselines.
 pub fn prepare(ws: &mut Workspace, dirty: Dirty) -> Result<()> {
-    hook::set_aside_stale_locks(ws)?;
     recover::finish_interrupted(ws)?;
     adopt(ws)?;
     if dirty == Dirty::Commit {

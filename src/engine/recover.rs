@@ -1,5 +1,6 @@
 //! What a killed session left behind: its work is committed, its entry written, and the next one told.
 
+use crate::engine::astray;
 use crate::engine::hook;
 use crate::engine::hook::Entry;
 use crate::engine::session;
@@ -30,11 +31,13 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
         None => ws.project.untracked_marks()?,
     };
     let start = started(ws, number)?;
+    if let Some(branch) = start["branch"].as_str() {
+        astray::keep_interrupted(ws, number, branch)?;
+    }
     require_same_branch(ws, number, &start, &untracked)?;
-    keep_moved_head(ws, number, &start)?;
     let leftover = hook::save_leftover(ws, number, ", interrupted", &untracked)?;
     let mut facts = vec![what_it_was(ws, number, &start)?];
-    facts.extend(hook::leftover_fact(&leftover));
+    facts.extend(hook::leftover_facts(&leftover));
     facts.push(format!("ended: {CUT_OFF}"));
     let entry = Entry { facts, words: String::new() };
     hook::append_progress(ws, number, &entry)?;
@@ -62,20 +65,6 @@ fn require_same_branch(ws: &Workspace, number: u32, start: &Value, untracked: &M
     Err(Failure::usage(text)
         .hint(format!("`git switch {branch}`, then run again; or commit or stash it yourself"))
         .into())
-}
-
-/// Keeps the commits reachable that the session made apart from its branch, and says so.
-fn keep_moved_head(ws: &Workspace, number: u32, start: &Value) -> Result<()> {
-    let (Some(branch), Some(head)) = (start["branch"].as_str(), ws.project.head()?) else { return Ok(()) };
-    if head.branch.is_none() {
-        ws.project.keep_base(&head.commit)?;
-        ws.warn(format!(
-            "session {number} began on `{branch}` and was cut off on a detached HEAD; commit {} is kept below \
-             `refs/longhaul/base/`",
-            &head.commit[..7]
-        ));
-    }
-    Ok(())
 }
 
 /// Says what the session worked on, and what the gate had found of it when the end came.

@@ -10,6 +10,7 @@ use crate::engine::account::Spent;
 use crate::engine::breaker;
 use crate::engine::breaker::Breaker;
 use crate::engine::budget::Budget;
+use crate::engine::checkout;
 use crate::engine::counted;
 use crate::engine::hold;
 use crate::engine::pick;
@@ -18,6 +19,7 @@ use crate::engine::prepare::Dirty;
 use crate::engine::review;
 use crate::engine::review::Checks;
 use crate::engine::verify;
+use crate::engine::verify::Before;
 use crate::engine::verify::Swept;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
@@ -25,6 +27,7 @@ use crate::event::Event;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::gate;
+use crate::gate::Reuse;
 use crate::gate::Verdict;
 use crate::memory::SPEC;
 use crate::provider::Client;
@@ -96,8 +99,8 @@ fn held_by(ws: &Workspace) -> Result<String> {
         (_, Reach::Setup) => "no network but for installing",
         (_, Reach::Nobody) => "no network",
     };
-    let (place, why) = gate::place(&ws.project, ws.settings.gate.checkout, &ws.settings.gate.prepare)?;
-    Ok(format!("sandbox: {}, {network} · checks run {place}: {why}", sandbox.level))
+    let checkout = checkout::checkout(ws, &ws.committed_checklist()?.0)?;
+    Ok(format!("sandbox: {}, {network} · checks run {checkout}", sandbox.level))
 }
 
 /// Does the next thing: a check, a sweep, a session, or the end.
@@ -137,10 +140,11 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
         return Ok((!proven && !lost_meanwhile(ws, &checklist, &tree)?).then(|| stuck(&checklist, &tree)));
     };
     let id = feature.id.clone();
-    if was_judged(ws, feature)? || !green_now(ws, &id)? {
-        return work(ws, budget, so_far, &id);
+    match if was_judged(ws, feature)? { Before::Open } else { green_now(ws, &id)? } {
+        Before::Open => return work(ws, budget, so_far, &id),
+        Before::Proven => so_far.breaker.proven(),
+        Before::AlreadyGreen => {}
     }
-    so_far.breaker.proven();
     Ok(None)
 }
 
@@ -207,17 +211,17 @@ fn initializer_due(ws: &Workspace, checklist: &Checklist, so_far: &SoFar) -> Res
 /// Tells whether this very check was already run on this very tree; nothing runs twice.
 fn was_judged(ws: &Workspace, feature: &Feature) -> Result<bool> {
     let head = ws.head()?;
-    let at_baseline = feature.red().is_some_and(|red| red.commit == head.commit);
+    let at_baseline = feature.red().is_some_and(|red| red.commit == head.commit && !red.unprepared);
     Ok(at_baseline || feature.was_judged_on(&head.tree))
 }
 
 /// Runs the feature's check before spending a session on it: other work may have made it pass.
-fn green_now(ws: &mut Workspace, id: &str) -> Result<bool> {
-    let proven = verify::prove_if_green(ws, id, &Occasion::outside(ws))?;
-    if proven {
+fn green_now(ws: &mut Workspace, id: &str) -> Result<Before> {
+    let before = verify::prove_if_green(ws, id, &Occasion::outside(ws))?;
+    if before == Before::Proven {
         ws.notice(format!("{id} is proven without a session: its check passes now and did not before"));
     }
-    Ok(proven)
+    Ok(before)
 }
 
 /// Looks once more at features that were set aside before the run gives up: work on others may have made their checks pass.
@@ -226,7 +230,7 @@ fn proven_meanwhile(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
     let set_aside = |feature: &&Feature| feature.blocked.is_some() || feature.check_problem.is_some();
     for feature in checklist.features().iter().filter(set_aside).filter(|feature| !feature.is_done()) {
         let runs = feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command);
-        any |= runs && !was_judged(ws, feature)? && green_now(ws, &feature.id)?;
+        any |= runs && !was_judged(ws, feature)? && green_now(ws, &feature.id)? == Before::Proven;
     }
     Ok(any)
 }
@@ -234,7 +238,7 @@ fn proven_meanwhile(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
 /// Looks once more at what is done or already green before the run gives up; tells whether a check fails now, so that
 /// there is work. Nobody is asked to take a feature as already green that is not.
 fn lost_meanwhile(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<bool> {
-    if verify::due(ws, checklist, tree).is_empty() {
+    if verify::due(ws, checklist, tree, Reuse::Alike).is_empty() {
         return Ok(false);
     }
     let swept = verify::sweep(ws, &[], None, &Occasion::outside(ws))?;
@@ -255,11 +259,11 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
         let hint = "run without `--no-final-sweep` to look at all of them at the final commit";
         return Ok(Some(Failure::new(Kind::Limit, text).hint(hint).into()));
     }
-    if verify::due(ws, checklist, tree).is_empty() {
+    if verify::due(ws, checklist, tree, Reuse::Same).is_empty() {
         return Ok(Some(Stop::Done(done_line(checklist, tree))));
     }
     ws.notice("final sweep: every check once more at the final commit");
-    let swept = verify::sweep(ws, &[], None, &Occasion::outside(ws))?;
+    let swept = verify::sweep(ws, &[], None, &Occasion::last(ws))?;
     warn_of_regressed(ws, &swept);
     // Else the same sweep would be due again, for ever.
     if swept.passed.is_empty() && swept.regressed.is_empty() && !ws.interrupt.requested() {

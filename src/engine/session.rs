@@ -3,6 +3,7 @@
 use crate::engine::account::Spent;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
+use crate::gate::Reuse;
 use crate::project::Marks;
 use crate::transcript;
 use anyhow::Context;
@@ -38,7 +39,12 @@ pub struct Session {
 impl Session {
     /// Returns the occasion of its checks.
     pub fn occasion(&self) -> Occasion {
-        Occasion { session: Some(self.number), outputs: self.artifacts.clone(), left_out: Vec::new() }
+        Occasion {
+            session: Some(self.number),
+            outputs: self.artifacts.clone(),
+            left_out: Vec::new(),
+            reuse: Reuse::Alike,
+        }
     }
 
     /// Says what it used, for the progress log.

@@ -2,12 +2,12 @@
 
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::engine::checkout;
 use crate::engine::facts;
 use crate::engine::pick;
 use crate::engine::run;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
-use crate::gate;
 use crate::memory::SPEC;
 use crate::message::Usage;
 use crate::transcript;
@@ -107,14 +107,8 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
         cost,
         has_spec: ws.memory.read(SPEC)?.is_some(),
         sandbox: ws.settings.sandbox_foreseen.to_owned(),
-        checkout: checkout(ws)?,
+        checkout: checkout::checkout(ws, &checklist)?,
     })
-}
-
-/// Says where checks run, and why there.
-fn checkout(ws: &Workspace) -> Result<String> {
-    let (place, why) = gate::place(&ws.project, ws.settings.gate.checkout, &ws.settings.gate.prepare)?;
-    Ok(format!("{place} ({why})"))
 }
 
 fn line(feature: &Feature, state: State) -> Line {

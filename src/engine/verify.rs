@@ -16,6 +16,7 @@ use crate::gate::Candidate;
 use crate::gate::Finding;
 use crate::gate::Known;
 use crate::gate::Red;
+use crate::gate::Reuse;
 use crate::gate::Verdict;
 use anyhow::Result;
 use serde_json::json;
@@ -70,21 +71,26 @@ pub fn settle(ws: &mut Workspace, verdict: Verdict, attempt: Attempt, at: &Occas
     Ok(Outcome { id: id.to_owned(), verdict, state })
 }
 
-/// Runs the check of a feature and commits only a proof: work done elsewhere may have made it pass.
-pub fn prove_if_green(ws: &mut Workspace, id: &str, at: &Occasion) -> Result<bool> {
-    let mut checklist = ws.checklist()?;
+/// What a look at a feature before a session found.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Before {
+    Proven,
+    /// It passed all along, so there is nothing to work on.
+    AlreadyGreen,
+    Open,
+}
+
+/// Runs the check of a feature and commits only a pass: work done elsewhere may have made it pass.
+pub fn prove_if_green(ws: &mut Workspace, id: &str, at: &Occasion) -> Result<Before> {
+    let checklist = ws.checklist()?;
     let verdict = judge(ws, checklist.find(id)?, at)?;
-    if !verdict.proves() {
+    if !verdict.finding().is_green() {
         // That it fails before the work is what one expects; its output would only be noise.
         ws.notice(format!("check {id}: {} before the session", verdict.finding()));
-        return Ok(false);
+        return Ok(Before::Open);
     }
-    tell(ws, &verdict, Seen::ForProof);
-    checklist.prove(id, &verdict)?;
-    let origin = ws.origin(at.session, Some(id));
-    let told = [Fact::verdict("proof", &verdict)];
-    ws.save_told(&checklist, &format!("gate: prove {id}"), &told, vec![], &origin)?;
-    Ok(true)
+    let outcome = settle(ws, verdict, Attempt::Free, at)?;
+    Ok(if outcome.verdict.proves() { Before::Proven } else { Before::AlreadyGreen })
 }
 
 /// Runs the check of one feature; decides nothing.
@@ -107,13 +113,20 @@ fn says_nothing(verdict: &Verdict) -> bool {
 /// Hands the recorded non-pass of a feature to the gate.
 fn red(feature: &Feature) -> Option<Red> {
     let baseline = feature.red()?;
-    Some(Red { commit: baseline.commit.clone(), verdict: baseline.verdict.clone(), check: baseline.check.clone() })
+    Some(Red {
+        commit: baseline.commit.clone(),
+        verdict: baseline.verdict.clone(),
+        check: baseline.check.clone(),
+        // What is done was looked at twice.
+        unprepared: baseline.unprepared && !feature.is_done(),
+    })
 }
 
 /// Hands to the gate what is recorded of a feature.
-fn known(ws: &Workspace, feature: &Feature) -> Known {
+pub fn known(ws: &Workspace, feature: &Feature) -> Known {
     let tree_of = |commit: &str| ws.project.tree_of(commit).ok();
-    let mut known = Known { red: red(feature), flaky: feature.is_flaky(), results: feature.results() };
+    let since = feature.since().map(str::to_owned);
+    let mut known = Known { red: red(feature), since, flaky: feature.is_flaky(), results: feature.results() };
     let digest = feature.check.as_ref().map(gate::Check::digest);
     let failure = feature.red().filter(|red| red.is_failure() && Some(&red.check) == digest.as_ref());
     known.results.extend(failure.and_then(|red| Some((tree_of(&red.commit)?, false))));
@@ -236,15 +249,13 @@ pub fn sweep_baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
         if verdict.is_red() || verdict.finding().is_green() {
             checklist.set_baseline(id, &verdict)?;
             told.push(Fact::verdict("baseline", &verdict));
+            ws.project.keep_base(verdict.commit())?;
         } else {
             // Without a baseline nothing could ever prove it: a person has to look before a session is spent.
             let why = format!("its check has no baseline: {}", verdict.trial().sentence());
             checklist.record(id, &verdict, false)?;
             checklist.block(id, &why)?;
             told.extend([Fact::verdict("verdict", &verdict), Fact::of("block", id, json!({"reason": why}))]);
-        }
-        if verdict.is_red() {
-            ws.project.keep_base(verdict.commit())?;
         }
     }
     let origin = ws.origin(at.session, None);
@@ -273,7 +284,7 @@ pub struct Swept {
 /// `touched` are the paths changed by the session: checks that depend on them go first.
 pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at: &Occasion) -> Result<Swept> {
     let mut checklist = ws.checklist()?;
-    let due = due(ws, &checklist, &ws.head()?.tree);
+    let due = due(ws, &checklist, &ws.head()?.tree, at.reuse);
     if due.is_empty() {
         return Ok(Swept::default());
     }
@@ -330,11 +341,14 @@ fn look_again(checklist: &mut Checklist, verdict: &Verdict) -> Result<&'static s
     Ok(if green { "recheck" } else { "regression" })
 }
 
-/// Lists the features that are done, or were green before any work, and whose newest pass is of another tree than `tree`.
-pub fn due(ws: &Workspace, checklist: &Checklist, tree: &str) -> Vec<Candidate> {
+/// Lists the features that are done, or were green before any work, and whose newest pass is of another tree than `tree`,
+/// or stands on something installed that will not do.
+pub fn due(ws: &Workspace, checklist: &Checklist, tree: &str, reuse: Reuse) -> Vec<Candidate> {
+    let older = |feature: &Feature| reuse == Reuse::Same && feature.stands_on_older_install();
     let is_due = |feature: &Feature| match checklist.state(&feature.id, tree) {
         State::Stale => true,
-        State::Accepted => feature.is_accepted_green() && !feature.was_green_on(tree),
+        State::Proven => older(feature),
+        State::Accepted => feature.is_accepted_green() && (!feature.was_green_on(tree) || older(feature)),
         State::AlreadyGreen => !feature.was_judged_on(tree) && green_baseline(ws, feature).as_deref() != Some(tree),
         _ => false,
     };

@@ -6,6 +6,7 @@ use crate::clock::Clock;
 use crate::engine::facts;
 use crate::engine::facts::Fact;
 use crate::engine::lock::RunLock;
+use crate::engine::mend;
 use crate::engine::settings::Settings;
 use crate::engine::voice::Voice;
 use crate::event::Event;
@@ -14,6 +15,7 @@ use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::gate::CheckFiles;
 use crate::gate::Gate;
+use crate::gate::Reuse;
 use crate::memory::Author;
 use crate::memory::CHECKLIST;
 use crate::memory::Change;
@@ -64,12 +66,19 @@ pub struct Occasion {
     pub outputs: PathBuf,
     /// Files that the session made and that are in no commit; a pass may rest on them.
     pub left_out: Vec<String>,
+    /// For which commits it will do what was installed before.
+    pub reuse: Reuse,
 }
 
 impl Occasion {
     /// Returns the occasion of a check that belongs to no session.
     pub fn outside(ws: &Workspace) -> Self {
-        Self { session: None, outputs: ws.outputs(), left_out: Vec::new() }
+        Self { session: None, outputs: ws.outputs(), left_out: Vec::new(), reuse: Reuse::Alike }
+    }
+
+    /// Returns the occasion of the sweep after which nothing is open any more: nothing older may help.
+    pub fn last(ws: &Workspace) -> Self {
+        Self { reuse: Reuse::Same, ..Self::outside(ws) }
     }
 }
 
@@ -105,7 +114,7 @@ impl<'a> Workspace<'a> {
             Access::Change | Access::Work => Some(RunLock::take(&place.state.join("run.lock"))?),
         };
         if access == Access::Work && settings.sandbox.level == Level::Bubblewrap {
-            project.hold_git(&settings.sandbox)?;
+            project.hold_git(&settings.sandbox, Git::Writable)?;
         }
         let mut memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
         if access != Access::Look {
@@ -114,6 +123,9 @@ impl<'a> Workspace<'a> {
         let ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: lock };
         if access != Access::Look {
             ws.end_orphans();
+        }
+        if access == Access::Work {
+            mend::before_work(&ws)?;
         }
         Ok(ws)
     }
@@ -195,6 +207,7 @@ impl<'a> Workspace<'a> {
             git,
             shown: owned(shown),
             writable: owned(writable),
+            objects: None,
             network,
         };
         Sandbox::open(&self.settings.sandbox, room, self.interrupt)
@@ -273,12 +286,16 @@ impl<'a> Workspace<'a> {
 
     /// Makes the gate for the committed checks of now.
     pub fn gate(&self, at: &Occasion) -> Result<Gate<'_>> {
+        let script = self.init_script()?;
+        let init = |phase| script.as_deref().map(|script| tools::init_command(script, phase));
         Ok(Gate {
             project: &self.project,
             settings: &self.settings.gate,
             interrupt: self.interrupt,
             files: self.check_files()?,
-            init_script: self.init_script()?.as_deref().map(|script| tools::init_command(script, Phase::Start)),
+            init_script: init(Phase::Start),
+            install_script: init(Phase::Install),
+            reuse: at.reuse,
             artifacts: at.outputs.clone(),
             left_out: at.left_out.clone(),
             before: Marks::new(),

@@ -5,7 +5,10 @@
 
 use crate::gate::Check;
 use crate::gate::CheckFiles;
-use crate::gate::beneath;
+use crate::gate::guessed;
+use crate::gate::guessed::Guess;
+use crate::gate::guessed::Known;
+use crate::gate::walk::Walk;
 use crate::gate::words;
 use crate::project;
 use crate::project::Project;
@@ -18,14 +21,7 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fmt::Display;
 use std::fmt::Formatter;
-use std::fs;
-use std::io::ErrorKind;
-use std::os::unix::ffi::OsStrExt;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-
-/// What tools write beside tests by themselves, and what is ours.
-const PASSED_OVER: [&str; 6] = [".git", ".longhaul", "node_modules", "__pycache__", ".pytest_cache", ".mypy_cache"];
 
 /// How a file lies there, as far as it decides.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -33,6 +29,8 @@ pub enum Mode {
     Plain,
     Executable,
     Link,
+    /// A pipe, a socket or a device, which no commit holds; it has no id.
+    Special,
 }
 
 /// One file of a closure as it lies there now.
@@ -43,7 +41,8 @@ pub struct Pinned {
     /// Git's id of the bytes; none when there is no such file.
     pub id: Option<String>,
     pub mode: Mode,
-    pub bytes: Vec<u8>,
+    /// None where they are too many to be shown, or to be kept as pinned.
+    pub bytes: Option<Vec<u8>>,
 }
 
 impl Pinned {
@@ -86,42 +85,66 @@ impl Display for Pin<'_> {
             Some(Mode::Plain) => write!(formatter, "100644 {}", self.id),
             Some(Mode::Executable) => write!(formatter, "100755 {}", self.id),
             Some(Mode::Link) => write!(formatter, "120000 {}", self.id),
-            None => formatter.write_str(self.id),
+            // A special file has no id, and so no pin.
+            Some(Mode::Special) | None => formatter.write_str(self.id),
         }
     }
 }
 
-/// Returns the files that the check's hard closure holds now, by path.
-pub fn closure(project: &Project, check: &Check, files: &CheckFiles) -> Result<Vec<Pinned>> {
-    closure_in(project.root(), project, check, files)
+/// Which files of a closure are read.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Reading {
+    /// All: they are to be pinned.
+    All,
+    /// Those that are compared with a pin; of others it is enough that they are there.
+    Pinned,
 }
 
-/// Returns the files of the check's hard closure as they lie in `folder`, which holds a tree of the project.
+/// Returns the files that the check's hard closure holds now, by path: pinned, they are what is approved.
+///
+/// # Errors
+/// A usage failure where they cannot be read, or are too many, too large or too deep.
+pub fn closure(project: &Project, check: &Check, files: &CheckFiles, reading: Reading) -> Result<Vec<Pinned>> {
+    let named = Named::of(project.root(), check, files, Known::InFolder(project.root()));
+    files_of(project.root(), &named, check, files, reading)
+}
+
+/// Returns the files of the approved check's hard closure as they lie in `folder`, which holds a tree of the project. A
+/// name that meant nothing at approval means nothing here.
 pub(in crate::gate) fn closure_in(
     folder: &Path,
     project: &Project,
     check: &Check,
     files: &CheckFiles,
+    reading: Reading,
 ) -> Result<Vec<Pinned>> {
-    let named = Named::of(project.root(), check, files);
-    let mut found = BTreeMap::new();
-    for name in named.memory {
-        let bytes = files.get(&name).map(|bytes| (Mode::Plain, bytes.to_vec()));
-        found.insert(format!("checks/{name}"), bytes);
-    }
+    let named = Named::of(project.root(), check, files, Known::InPins(&check.pins));
+    files_of(folder, &named, check, files, reading)
+}
+
+fn files_of(folder: &Path, named: &Named, check: &Check, files: &CheckFiles, reading: Reading) -> Result<Vec<Pinned>> {
     let patterns = Patterns::of(check, &named.project)?;
+    let mut walk = Walk::new(folder, &patterns.unwanted, (reading == Reading::Pinned).then_some(&check.pins));
     for path in named.project.iter().chain(&patterns.literal) {
-        collect(folder, path, &patterns, &|_| true, &mut found)?;
+        walk.over(path, path, &|_| true)?;
     }
-    for root in &patterns.roots {
-        collect(folder, root, &patterns, &|path| patterns.wanted.is_match(path), &mut found)?;
+    for (root, pattern) in &patterns.roots {
+        walk.over(root, pattern, &|path| patterns.wanted.is_match(path))?;
     }
-    let with_id = |(path, file): (String, Option<(Mode, Vec<u8>)>)| {
-        let id = file.as_ref().map(|(_, bytes)| project::blob_id(bytes));
-        let (mode, bytes) = file.unwrap_or((Mode::Plain, Vec::new()));
-        Pinned { path, id, mode, bytes }
-    };
-    Ok(found.into_iter().map(with_id).collect())
+    let memory = named.memory.iter().map(|name| of_memory(name, files)).map(|file| (file.path.clone(), file));
+    let all: BTreeMap<String, Pinned> = memory.chain(walk.found()).collect();
+    Ok(all.into_values().collect())
+}
+
+/// Returns memory's files of the check's hard closure.
+pub(in crate::gate) fn memory_closure(project: &Project, check: &Check, files: &CheckFiles) -> Vec<Pinned> {
+    let named = Named::of(project.root(), check, files, Known::InPins(&check.pins));
+    named.memory.iter().map(|name| of_memory(name, files)).collect()
+}
+
+fn of_memory(name: &str, files: &CheckFiles) -> Pinned {
+    let bytes = files.get(name).map(<[u8]>::to_vec);
+    Pinned { path: format!("checks/{name}"), id: bytes.as_deref().map(project::blob_id), mode: Mode::Plain, bytes }
 }
 
 /// Returns the texts that run: the command, its setup and what it waits for, and the scripts of memory that they name.
@@ -149,48 +172,74 @@ pub fn unpinned_script(project: &Project, check: &Check) -> Option<String> {
     words::sole_script(&check.run, root.trim_end_matches('/')).filter(|script| !check.pins.contains_key(script))
 }
 
+/// Returns the test that a check names, not by a path, and that is not there: whoever writes it decides.
+pub fn unwritten_test(project: &Project, check: &Check, files: &CheckFiles) -> Option<String> {
+    Named::of(project.root(), check, files, Known::InFolder(project.root())).unwritten.into_iter().next()
+}
+
 /// What the texts of a check name.
 struct Named {
     memory: BTreeSet<String>,
     project: BTreeSet<String>,
+    /// What names that are no paths mean first, where they mean nothing that is there.
+    unwritten: BTreeSet<String>,
 }
 
 impl Named {
-    fn of(root: &Path, check: &Check, files: &CheckFiles) -> Self {
+    fn of(root: &Path, check: &Check, files: &CheckFiles, known: Known) -> Self {
         let root = root.to_string_lossy();
         let root = root.trim_end_matches('/');
-        let mut named = Self { memory: BTreeSet::new(), project: BTreeSet::new() };
+        let mut named = Self { memory: BTreeSet::new(), project: BTreeSet::new(), unwritten: BTreeSet::new() };
         for text in texts(check, files) {
             let words = words::words(&words::spelled_out(&text));
             named
                 .memory
                 .extend(words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)));
-            named.add_tests(&words, &check.cwd, root);
+            let bases = bases(&words, &check.cwd, root);
+            let guesses = guessed::guesses(&words, &bases, root, known);
+            let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
+            let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
+            named.add_tests(&paths.collect::<Vec<_>>(), &bases, root);
+            named.add_guesses(&guesses, known);
         }
         named
     }
 
-    /// Adds the words that look like tests, read in the check's folder and in each that a text changes to.
-    fn add_tests(&mut self, words: &[String], cwd: &str, root: &str) {
-        let entered = words.windows(2).filter(|pair| pair[0] == "cd");
-        let mut bases = vec![cwd.to_owned()];
-        bases.extend(entered.filter_map(|pair| words::project_path(&pair[1], cwd, root)));
-        for base in &bases {
+    /// Adds the words that look like tests, read in each of the folders.
+    fn add_tests(&mut self, words: &[&String], bases: &[String], root: &str) {
+        for base in bases {
             // Alone, and in a folder that was entered, such a word is a command or a script's name.
             let at_root = matches!(base.as_str(), "" | ".");
             let told = words.iter().filter(|word| at_root || !words::is_command_word(word));
-            let paths = told.filter_map(|word| words::project_path(word, base, root));
+            let paths =
+                told.filter(|word| !word.ends_with("/...")).filter_map(|word| words::project_path(word, base, root));
             self.project.extend(paths.filter(|path| words::looks_like_test(path)));
         }
     }
+
+    fn add_guesses(&mut self, guesses: &[Guess], known: Known) {
+        for guess in guesses {
+            match known.first(guess) {
+                Some(path) => self.project.extend([path.clone()]),
+                None => self.unwritten.extend(guess.paths.first().filter(|_| guess.said).cloned()),
+            }
+        }
+    }
+}
+
+/// Returns the folders in which the words of a text may be read: the check's own and each that it changes to.
+fn bases(words: &[String], cwd: &str, root: &str) -> Vec<String> {
+    let entered = words.windows(2).filter(|pair| pair[0] == "cd");
+    let entered = entered.filter_map(|pair| words::project_path(&pair[1], cwd, root));
+    [cwd.to_owned()].into_iter().chain(entered).collect()
 }
 
 /// The patterns of a check, and those among the words it names.
 struct Patterns {
     /// Pattern-free entries: a file or a folder.
     literal: Vec<String>,
-    /// Folders in which a match can lie.
-    roots: BTreeSet<String>,
+    /// Folders in which a match can lie, each with one of the patterns.
+    roots: BTreeMap<String, String>,
     wanted: GlobSet,
     unwanted: GlobSet,
 }
@@ -209,7 +258,7 @@ impl Patterns {
             .collect();
         Ok(Self {
             literal: into.into_iter().filter(|path| !words::is_pattern(path)).map(str::to_owned).collect(),
-            roots: all.iter().map(|pattern| words::fixed_part(pattern)).collect(),
+            roots: all.iter().map(|pattern| (words::fixed_part(pattern), (*pattern).to_owned())).collect(),
             wanted: set(&all)?,
             unwanted: set(&out.iter().map(|pattern| pattern.trim_start_matches('!')).collect::<Vec<_>>())?,
         })
@@ -227,68 +276,6 @@ fn set(patterns: &[&str]) -> Result<GlobSet> {
         }
     }
     set.build().context("could not read the `closure` patterns")
-}
-
-/// Collects a file, or all below a folder. What is neither is collected as absent, unless it is a pattern.
-fn collect(
-    root: &Path,
-    path: &str,
-    patterns: &Patterns,
-    wanted: &dyn Fn(&str) -> bool,
-    into: &mut BTreeMap<String, Option<(Mode, Vec<u8>)>>,
-) -> Result<()> {
-    let name = path.rsplit('/').next().unwrap_or_default();
-    if PASSED_OVER.contains(&name) || patterns.unwanted.is_match(path) {
-        return Ok(());
-    }
-    let full = root.join(path);
-    let context = || format!("could not read `{path}`, a file of the check");
-    let found = match fs::symlink_metadata(&full) {
-        Ok(metadata) => Some(metadata),
-        Err(error) if matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory) => None,
-        Err(error) => return Err(error).with_context(context),
-    };
-    if found.as_ref().is_some_and(fs::Metadata::is_dir) {
-        for entry in fs::read_dir(&full).with_context(context)? {
-            let entry = entry.with_context(context)?.file_name();
-            let below =
-                if path.is_empty() { lossy(entry.as_bytes()) } else { format!("{path}/{}", lossy(entry.as_bytes())) };
-            collect(root, &below, patterns, wanted, into)?;
-        }
-        return Ok(());
-    }
-    let bytes = match found {
-        Some(found) if found.is_file() => {
-            beneath::read(root, path).with_context(context)?.map(|bytes| (mode_of(&found), bytes))
-        }
-        Some(found) if found.is_symlink() => Some((Mode::Link, link_bytes(root, path).with_context(context)?)),
-        _ => None,
-    };
-    let absent_pattern = bytes.is_none() && words::is_pattern(path);
-    if wanted(path) && !absent_pattern {
-        into.insert(pin_name(path), bytes);
-    }
-    Ok(())
-}
-
-fn mode_of(file: &fs::Metadata) -> Mode {
-    if file.permissions().mode() & 0o100 == 0 { Mode::Plain } else { Mode::Executable }
-}
-
-/// Returns what decides behind a link: where it leads and, if that is a file of the same tree, what is in it. What lies
-/// outside is not for whoever sees a difference.
-fn link_bytes(root: &Path, path: &str) -> std::io::Result<Vec<u8>> {
-    let mut bytes = fs::read_link(root.join(path))?.as_os_str().as_bytes().to_vec();
-    if let Some(target) = beneath::read(root, path)? {
-        bytes.push(b'\n');
-        bytes.extend(target);
-    }
-    Ok(bytes)
-}
-
-/// Keeps a project's own `checks/` apart from memory's.
-fn pin_name(path: &str) -> String {
-    if path.starts_with("checks/") { format!("./{path}") } else { path.to_owned() }
 }
 
 fn lossy(bytes: &[u8]) -> String {

@@ -5,9 +5,15 @@ use crate::gate::closure::Pin;
 use crate::gate::closure::Pinned;
 use similar::TextDiff;
 use std::collections::BTreeMap;
+use std::time::Duration;
 
 /// A longer text would hide the other files.
 const MAX_CHARS: usize = 8000;
+
+/// Larger files are not compared line by line.
+const COMPARED: usize = 1 << 20;
+/// After this time a difference is told less finely.
+const COMPARING: Duration = Duration::from_secs(2);
 
 /// Compares what was pinned with what lies there now and returns the difference as text, if there is one. `pinned`
 /// returns the bytes of a pinned id.
@@ -19,7 +25,8 @@ pub(in crate::gate) fn difference(
     let current: BTreeMap<&str, &Pinned> = now.iter().map(|file| (file.path.as_str(), file)).collect();
     let mut texts = Vec::new();
     for (path, pin) in pins {
-        let file = current.get(path.as_str()).filter(|file| file.id.is_some());
+        let there = current.get(path.as_str());
+        let file = there.filter(|file| file.id.is_some());
         match (pin.as_deref().map(Pin::read), file) {
             (Some(pin), Some(file)) if pin.fits(file) => {}
             (None, None) => {}
@@ -27,7 +34,10 @@ pub(in crate::gate) fn difference(
                 "`{path}` has another mode than was approved: {}",
                 if file.mode == Mode::Executable { "it is executable now" } else { "it is not executable now" }
             )),
-            (Some(pin), Some(file)) => texts.push(changed(path, pinned(pin.id).as_deref(), &file.bytes)),
+            (Some(pin), Some(file)) => texts.push(changed(path, pinned(pin.id).as_deref(), file.bytes.as_deref())),
+            (Some(_), None) if there.is_some_and(|there| there.mode == Mode::Special) => {
+                texts.push(format!("`{path}` was a file at approval and is a pipe, a socket or a device now"));
+            }
             (Some(_), None) => texts.push(format!("`{path}` was there at approval and is gone")),
             (None, Some(_)) => texts.push(format!("`{path}` was absent at approval and is there now")),
         }
@@ -43,10 +53,12 @@ pub(in crate::gate) fn difference(
     }
 }
 
-fn changed(path: &str, old: Option<&[u8]>, new: &[u8]) -> String {
-    let texts = old.and_then(|old| Some((std::str::from_utf8(old).ok()?, std::str::from_utf8(new).ok()?)));
-    let Some((old, new)) = texts else { return format!("`{path}` is not what was approved") };
-    let diff = TextDiff::from_lines(old, new);
+fn changed(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
+    let text = |bytes: &[u8]| std::str::from_utf8(bytes).ok().filter(|text| text.len() <= COMPARED).map(str::to_owned);
+    let (Some(old), Some(new)) = (old.and_then(text), new.and_then(text)) else {
+        return format!("`{path}` is not what was approved");
+    };
+    let diff = TextDiff::configure().timeout(COMPARING).diff_lines(old.as_str(), new.as_str());
     let shown = diff.unified_diff().header("approved", "now").to_string();
     format!("`{path}` is not what was approved\n{}", shown.trim_end())
 }
@@ -56,7 +68,7 @@ mod tests {
     use super::*;
 
     fn file(path: &str, id: Option<&str>, bytes: &str) -> Pinned {
-        Pinned { path: path.to_owned(), id: id.map(str::to_owned), mode: Mode::Plain, bytes: bytes.into() }
+        Pinned { path: path.to_owned(), id: id.map(str::to_owned), mode: Mode::Plain, bytes: Some(bytes.into()) }
     }
 
     fn pins(pairs: &[(&str, Option<&str>)]) -> BTreeMap<String, Option<String>> {
@@ -77,6 +89,22 @@ mod tests {
             `b` was absent at approval and is there now\n`c` was there at approval and is gone\n\
             `d` is new beside the files that were approved";
         assert_eq!(difference(&pins, &now, &|_| Some(b"one\nold\n".to_vec())).unwrap(), expected);
+    }
+
+    #[test]
+    fn a_special_file_is_told_where_a_file_was_pinned() {
+        let pipe = |path: &str| Pinned { mode: Mode::Special, ..file(path, None, "") };
+        let text = difference(&pins(&[("a", Some("1"))]), &[pipe("a"), pipe("b")], &|_| None).unwrap();
+        assert_eq!(text, "`a` was a file at approval and is a pipe, a socket or a device now");
+    }
+
+    #[test]
+    fn large_files_are_not_compared_line_by_line() {
+        let large = "line\n".repeat(COMPARED / 5 + 1);
+        let text = difference(&pins(&[("a", Some("1"))]), &[file("a", Some("2"), &large)], &|_| Some(b"x".to_vec()));
+        assert_eq!(text.unwrap(), "`a` is not what was approved");
+        let unread = Pinned { bytes: None, ..file("a", Some("2"), "") };
+        assert!(difference(&pins(&[("a", Some("1"))]), &[unread], &|_| Some(b"x".to_vec())).is_some());
     }
 
     #[test]

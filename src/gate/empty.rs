@@ -3,7 +3,6 @@
 use crate::gate::Check;
 use crate::gate::CheckFiles;
 use crate::gate::Pin;
-use crate::gate::Pinned;
 use crate::gate::stage::PinnedBytes;
 use crate::gate::words;
 
@@ -12,13 +11,7 @@ const PROGRAMS: [&str; 16] =
     ["sh", "bash", "bats", "py", "js", "mjs", "cjs", "ts", "tsx", "jsx", "rb", "pl", "php", "go", "rs", "lua"];
 
 /// Returns what is empty: the command, or a program that it names and that is one of the check's files.
-pub(in crate::gate) fn empty(
-    check: &Check,
-    files: &CheckFiles,
-    closure: &[Pinned],
-    root: &str,
-    pinned: PinnedBytes,
-) -> Option<String> {
+pub(in crate::gate) fn empty(check: &Check, files: &CheckFiles, root: &str, pinned: PinnedBytes) -> Option<String> {
     if is_blank(&check.run) {
         return Some("the command holds nothing but blanks and comments".to_owned());
     }
@@ -30,18 +23,13 @@ pub(in crate::gate) fn empty(
     }
     let paths = words.iter().filter_map(|word| words::project_path(word, &check.cwd, root));
     let mut programs = paths.filter(|path| is_program(path));
-    let blank = |path: &String| {
-        let file = closure.iter().find(|file| file.id.is_some() && file.path.trim_start_matches("./") == *path);
-        file.is_some_and(|file| is_blank(&String::from_utf8_lossy(&approved(check, file, pinned))))
+    // The pinned bytes will run, whatever lies in their place.
+    let approved = |path: &String| {
+        let pin = check.pins.get(path).or_else(|| check.pins.get(&format!("./{path}")))?.as_deref();
+        pinned(Pin::read(pin?).id)
     };
+    let blank = |path: &String| approved(path).is_some_and(|bytes| is_blank(&String::from_utf8_lossy(&bytes)));
     programs.find(blank).map(|path| format!("`{path}` holds nothing but blanks and comments"))
-}
-
-/// Returns the bytes that will run: the pinned ones, whatever lies in their place.
-fn approved(check: &Check, file: &Pinned, pinned: PinnedBytes) -> Vec<u8> {
-    let pin = check.pins.get(&file.path).and_then(Option::as_deref).map(Pin::read);
-    let other = pin.filter(|pin| file.id.as_deref() != Some(pin.id));
-    other.and_then(|pin| pinned(pin.id)).unwrap_or_else(|| file.bytes.clone())
 }
 
 fn is_program(path: &str) -> bool {
@@ -56,17 +44,13 @@ fn is_blank(text: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::gate::closure::Mode;
 
     fn found(run: &str, files: &[(&str, &str)], tests: &[(&str, &str)]) -> Option<String> {
         let files = CheckFiles::new(files.iter().map(|(name, text)| ((*name).to_owned(), (*text).into())).collect());
-        let pinned = |(path, text): &(&str, &str)| Pinned {
-            path: (*path).to_owned(),
-            id: Some("1".to_owned()),
-            mode: Mode::Plain,
-            bytes: (*text).into(),
-        };
-        empty(&Check::command(run), &files, &tests.iter().map(pinned).collect::<Vec<_>>(), "/project", &|_| None)
+        // A file's name stands for its id.
+        let pins = tests.iter().map(|(path, _)| ((*path).to_owned(), Some((*path).to_owned()))).collect();
+        let bytes = |id: &str| Some(tests.iter().find(|(path, _)| *path == id)?.1.as_bytes().to_vec());
+        empty(&Check { pins, ..Check::command(run) }, &files, "/project", &bytes)
     }
 
     #[test]

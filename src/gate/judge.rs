@@ -1,18 +1,19 @@
 //! The decision: what one run of a check means for its feature.
 
 use crate::gate::Check;
-use crate::gate::Checkout;
 use crate::gate::Finding;
 use crate::gate::Gate;
 use crate::gate::Kind;
-use crate::gate::Pinned;
 use crate::gate::Red;
+use crate::gate::Site;
 use crate::gate::Verdict;
 use crate::gate::checkout;
 use crate::gate::checkout::Place;
 use crate::gate::checkout::Private;
 use crate::gate::checkout::Tree;
+use crate::gate::closure::Reading;
 use crate::gate::closure::closure;
+use crate::gate::closure::memory_closure;
 use crate::gate::difference::difference;
 use crate::gate::empty::empty;
 use crate::gate::shell::Shell;
@@ -36,6 +37,8 @@ const RUNS_OF_FLAKY: u32 = 3;
 pub struct Known {
     /// The non-pass that a proof would stand on.
     pub red: Option<Red>,
+    /// The commit on which this very check was first judged.
+    pub since: Option<String>,
     /// The result of this very check once changed without a change of the tree.
     pub flaky: bool,
     /// Trees on which this very check ran, and whether it passed there.
@@ -49,16 +52,13 @@ impl Known {
 }
 
 impl Gate<'_> {
-    /// Returns the files that the check's hard closure holds now; pinned, they are what was approved.
-    pub fn closure(&self, check: &Check) -> Result<Vec<Pinned>> {
-        closure(self.project, check, &self.files)
-    }
-
-    /// Says how the files of the check's closure differ from its pins, if they do; `pinned` as for [`Gate::judge`].
-    pub fn difference(&self, check: &Check, pinned: PinnedBytes) -> Result<Option<String>> {
-        let hard = difference(&check.pins, &self.closure(check)?, pinned);
+    /// Says how the files that an approval would pin now differ from the check's pins, if they do; `known` and `pinned` as for
+    /// [`Gate::judge`].
+    pub fn difference(&self, check: &Check, known: &Known, pinned: PinnedBytes) -> Result<Option<String>> {
+        let hard = difference(&check.pins, &closure(self.project, check, &self.files, Reading::Pinned)?, pinned);
         let head = self.project.head()?.filter(|_| self.settings.strict);
-        let soft = head.map(|head| self.soft_changes(check, self.place(check)?, &head.tree)).transpose()?;
+        let soft =
+            head.map(|head| self.soft_changes(check, &self.site(check, known, &head.tree)?, &head.tree)).transpose()?;
         let soft = soft.and_then(|changed| self.strict_refusal(&changed)).map(|trial| trial.detail);
         let parts: Vec<String> = hard.into_iter().chain(soft).collect();
         Ok((!parts.is_empty()).then(|| parts.join("\n")))
@@ -74,12 +74,14 @@ impl Gate<'_> {
         if let Some(trial) = self.refusal(check, pinned)? {
             return refused(trial);
         }
-        let place = self.place(check)?;
-        let head = match self.tested(place)? {
-            Ok(head) => head,
-            Err(reason) => return refused(Trial::refused(Finding::NotCommitted, reason)),
+        let Some(head) = head.clone() else {
+            return refused(Trial::refused(Finding::NotCommitted, "the project has no commit yet"));
         };
-        let soft = self.soft_changes(check, place, &head.tree)?;
+        let site = self.site(check, known, &head.tree)?;
+        if let Some(reason) = self.untested(&site)? {
+            return refused(Trial::refused(Finding::NotCommitted, reason));
+        }
+        let soft = self.soft_changes(check, &site, &head.tree)?;
         let refused = |trial| {
             let of = self.circumstances(feature, check, Some(&head), None);
             Ok(Verdict::new(trial, Circumstances { soft: soft.clone(), ..of }))
@@ -87,7 +89,7 @@ impl Gate<'_> {
         if let Some(trial) = self.strict_refusal(&soft) {
             return refused(trial);
         }
-        let tree = match self.stage(check, place, &head.tree, pinned)? {
+        let tree = match self.stage(check, &site, &head.tree, pinned)? {
             Ok(tree) => tree,
             Err(trial) => return refused(trial),
         };
@@ -101,19 +103,24 @@ impl Gate<'_> {
             trial.add("no earlier tree is recorded on which this check did not pass");
         }
         let circumstances = self.circumstances(feature, check, Some(&head), Some(&tree));
+        drop(tree);
+        if let Some(red) = red {
+            self.look_back(&mut trial, check, known, red, pinned)?;
+        }
         Ok(Verdict::new(trial, Circumstances { red: red.cloned(), flipped, soft, untracked, ..circumstances }))
     }
 
     /// Runs the check the same way on what a commit of now would hold. Proves nothing.
-    pub fn try_out(&self, check: &Check, pinned: PinnedBytes) -> Result<Trial> {
+    pub fn try_out(&self, check: &Check, known: &Known, pinned: PinnedBytes) -> Result<Trial> {
         if let Some(refused) = self.refusal(check, pinned)? {
             return Ok(refused);
         }
-        let (place, snapshot) = (self.place(check)?, self.project.snapshot(&self.before)?);
-        if let Some(refused) = self.strict_refusal(&self.soft_changes(check, place, &snapshot)?) {
+        let snapshot = self.project.snapshot(&self.before)?;
+        let site = self.site(check, known, &snapshot)?;
+        if let Some(refused) = self.strict_refusal(&self.soft_changes(check, &site, &snapshot)?) {
             return Ok(refused);
         }
-        let tree = match self.stage(check, place, &snapshot, pinned)? {
+        let tree = match self.stage(check, &site, &snapshot, pinned)? {
             Ok(tree) => tree,
             Err(trial) => return Ok(trial),
         };
@@ -128,12 +135,12 @@ impl Gate<'_> {
             let detail = "a manual check is for a person: use `longhaul accept`";
             return Ok(Some(Trial::refused(Finding::NeedsPerson, detail)));
         }
-        let files = self.closure(check)?;
+        let files = memory_closure(self.project, check, &self.files);
         let root = self.project.root().to_string_lossy();
-        if let Some(detail) = empty(check, &self.files, &files, root.trim_end_matches('/'), pinned) {
+        if let Some(detail) = empty(check, &self.files, root.trim_end_matches('/'), pinned) {
             return Ok(Some(Trial::refused(Finding::Empty, detail)));
         }
-        let missing = files.iter().find(|file| file.id.is_none() && file.path.starts_with("checks/")).cloned();
+        let missing = files.iter().find(|file| file.id.is_none()).cloned();
         if let Some(difference) = self.memory_difference(check, files, pinned) {
             return Ok(Some(Trial::refused(Finding::CheckChanged, difference)));
         }
@@ -145,8 +152,8 @@ impl Gate<'_> {
     }
 
     /// Lists what tools load by themselves and changed since the check was approved.
-    fn soft_changes(&self, check: &Check, place: Place, tree: &str) -> Result<Vec<String>> {
-        Ok(soft::changed(check, &soft::soft_at(place, self.project, tree, self.settings)?))
+    fn soft_changes(&self, check: &Check, site: &Site, tree: &str) -> Result<Vec<String>> {
+        Ok(soft::changed(check, &soft::soft_at(site.place, self.project, tree, self.settings)?))
     }
 
     /// Returns a result when such changes are there and the settings refuse them.
@@ -157,13 +164,12 @@ impl Gate<'_> {
         })
     }
 
-    /// Returns the commit that is tested, or in words why there is none. A clean checkout holds nothing that is not in
+    /// Tells in words why the commit at HEAD is not what would be tested. A clean checkout holds nothing that is not in
     /// it; the working tree must be what the commit says.
-    fn tested(&self, place: Place) -> Result<std::result::Result<Head, String>> {
-        match (place, self.project.head()?) {
-            (_, None) => Ok(Err("the project has no commit yet".to_owned())),
-            (Place::Clean, Some(head)) => Ok(Ok(head)),
-            _ => checkout::committed(self.project, &self.left_out),
+    fn untested(&self, site: &Site) -> Result<Option<String>> {
+        match site.place {
+            Place::Clean => Ok(None),
+            _ => checkout::uncommitted(self.project, &self.left_out),
         }
     }
 
@@ -172,6 +178,7 @@ impl Gate<'_> {
         Surroundings {
             folder,
             git_dir: private.map(Private::git_dir),
+            objects: private.and_then(|private| private.objects.clone()),
             project: self.project,
             settings: self.settings,
             interrupt: self.interrupt,
@@ -180,8 +187,13 @@ impl Gate<'_> {
         }
     }
 
-    fn run(&self, check: &Check, runs: u32, tree: &Tree) -> Result<Trial> {
-        self.saved(trial::run(check, runs, &self.surroundings(&tree.folder, tree.private.as_ref()))?)
+    pub(in crate::gate) fn run(&self, check: &Check, runs: u32, tree: &Tree) -> Result<Trial> {
+        let mut trial =
+            self.saved(trial::run(check, runs, &self.surroundings(&tree.folder, tree.private.as_ref()))?)?;
+        if trial.finding != Finding::Passed {
+            tree.lacking.iter().for_each(|lacking| trial.add(lacking));
+        }
+        Ok(trial)
     }
 
     /// Keeps the output of a run.
@@ -258,6 +270,7 @@ impl Gate<'_> {
             checkout: tree.map(|tree| tree.place),
             overlaid: tree.map(|tree| tree.overlaid.clone()).unwrap_or_default(),
             disclosed: tree.map(|tree| self.disclosed(check, tree)).unwrap_or_default(),
+            prepared: tree.and_then(|tree| tree.prepared.clone()),
             session: self.session,
             at: self.clock.now().to_string(),
             // After a run they are known.
@@ -273,15 +286,6 @@ impl Gate<'_> {
         let mut disclosed = tree.disclosed.clone();
         if tree.place != Place::InPlace && !self.is_bound() {
             disclosed.push(format!("in plain mode the tested tree lies at another path: {}", tree.folder.display()));
-        }
-        let wanted = || checkout::place(self.project, self.settings.checkout, &self.settings.prepare).ok();
-        match (tree.place, self.settings.checkout) {
-            (Place::Clean, _) => {}
-            (_, Checkout::Auto | Checkout::Clean) if self.names_project(check) => {
-                disclosed.push("not in a clean checkout: the check names the project by its own path".to_owned());
-            }
-            (_, Checkout::Auto) => disclosed.extend(wanted().map(|(_, why)| format!("not in a clean checkout: {why}"))),
-            (_, Checkout::Clean | Checkout::InPlace) => {}
         }
         if Shell::of(&check.run, &self.host_environment()).blind {
             disclosed.push("no shell was found that sees a failure inside a pipeline".to_owned());

@@ -4,7 +4,6 @@
 //! committed and the same afterwards, the command exited with 0 by itself in time, and the same check is known not to
 //! have passed on an earlier tree. Only this module makes a [`Verdict`]; what follows from one is decided above.
 
-mod beneath;
 mod check;
 mod checkout;
 mod closure;
@@ -12,13 +11,18 @@ mod difference;
 mod empty;
 mod executed;
 mod failure;
+mod finding;
+mod guessed;
+mod install;
 mod judge;
+mod look_back;
 mod shell;
 mod soft;
 mod stage;
 mod sweep;
 mod trial;
 mod verdict;
+mod walk;
 mod words;
 
 pub use check::Check;
@@ -26,19 +30,23 @@ pub use check::Kind;
 pub use check::Problem;
 pub use checkout::Checkout;
 pub use checkout::Place;
-pub use checkout::place;
+pub use checkout::Reuse;
+pub use checkout::Site;
+pub use checkout::site;
 pub use closure::Mode;
 pub use closure::Pin;
 pub use closure::Pinned;
+pub use closure::Reading;
 pub use closure::closure;
 pub use closure::unpinned_script;
+pub use closure::unwritten_test;
+pub use finding::Finding;
 pub use judge::Known;
 pub use soft::Soft;
 pub use soft::soft;
 pub use sweep::Candidate;
 pub use sweep::Swept;
 pub use sweep::order;
-pub use verdict::Finding;
 pub use verdict::Red;
 pub use verdict::Trial;
 pub use verdict::Verdict;
@@ -115,6 +123,10 @@ pub struct Gate<'a> {
     pub files: CheckFiles,
     /// Text for `sh` that the setup `init` stands for.
     pub init_script: Option<String>,
+    /// Text for `sh` by which the same script installs what the project needs.
+    pub install_script: Option<String>,
+    /// For which commits it will do what was installed before.
+    pub reuse: Reuse,
     /// Folder for head and tail of outputs, by digest.
     pub artifacts: PathBuf,
     /// Files that a session made and that are in no commit: a pass could rest on them.

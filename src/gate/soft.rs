@@ -8,17 +8,20 @@ use crate::gate::Settings;
 use crate::gate::checkout;
 use crate::gate::checkout::Place;
 use crate::project::Project;
-use crate::project::file_id;
+use crate::project::content_beneath;
+use crate::project::name_of;
+use crate::project::path_of;
 use anyhow::Context;
 use anyhow::Result;
 use globset::GlobBuilder;
 use globset::GlobSet;
 use globset::GlobSetBuilder;
 use std::collections::BTreeMap;
+use std::os::unix::ffi::OsStrExt;
 use std::sync::LazyLock;
 
 /// Names in any folder, and patterns for paths with a slash. `gate.soft_closure` adds more.
-const LOADED: [&str; 63] = [
+const LOADED: [&str; 33] = [
     // Ours: a check's `setup` may be the init script.
     "init.sh",
     // Python
@@ -27,16 +30,12 @@ const LOADED: [&str; 63] = [
     ".pytest.ini",
     "tox.ini",
     "noxfile.py",
-    "setup.cfg",
-    "setup.py",
-    "pyproject.toml",
     "sitecustomize.py",
     "usercustomize.py",
     "*.pth",
     ".coveragerc",
     "manage.py",
     // JavaScript
-    "package.json",
     "{jest,vitest,vite,playwright,cypress,babel,webpack,rollup,karma,ava,wdio}.config.*",
     "jest.setup.*",
     "vitest.{setup,workspace}.*",
@@ -46,6 +45,32 @@ const LOADED: [&str; 63] = [
     ".nycrc*",
     "tsconfig*.json",
     "jsconfig.json",
+    ".env",
+    ".env.*",
+    // Rust
+    "**/.config/nextest.toml",
+    // Ruby
+    "Rakefile",
+    ".rspec",
+    "{spec,rails}_helper.rb",
+    "test_helper.rb",
+    // PHP
+    "phpunit.xml*",
+    // .NET
+    "*.runsettings",
+    // Others
+    "CMakeLists.txt",
+    "CMakePresets.json",
+    "meson.build",
+    ".bash{rc,_profile}",
+];
+
+/// Those that also steer what installing makes, in the same form.
+const INSTALLING: [&str; 30] = [
+    "setup.cfg",
+    "setup.py",
+    "pyproject.toml",
+    "package.json",
     "deno.json*",
     "bunfig.toml",
     ".npmrc",
@@ -54,44 +79,24 @@ const LOADED: [&str; 63] = [
     "pnpm-workspace.yaml",
     ".node-version",
     ".nvmrc",
-    ".env",
-    ".env.*",
-    // Rust
     "build.rs",
     "Cargo.toml",
     "**/.cargo/config*",
-    "**/.config/nextest.toml",
     "rust-toolchain*",
-    // Go
     "go.mod",
     "go.work",
-    // Ruby
     "Gemfile",
-    "Rakefile",
-    ".rspec",
-    "{spec,rails}_helper.rb",
-    "test_helper.rb",
-    // JVM
     "{build,settings}.gradle*",
     "gradle.properties",
     "pom.xml",
     "**/.mvn/*",
-    // PHP
     "composer.json",
-    "phpunit.xml*",
-    // .NET
     "Directory.Build.*",
-    "*.runsettings",
-    // Others
     "{GNUm,M,m}akefile",
     "*.mk",
     "justfile",
     "Taskfile.y*ml",
-    "CMakeLists.txt",
-    "CMakePresets.json",
-    "meson.build",
     "mix.exs",
-    ".bash{rc,_profile}",
 ];
 
 /// Folders that installing fills.
@@ -101,12 +106,16 @@ const INSTALLED: [&str; 9] =
 /// Most files kept with a check; those nearest to the project's root are read by most tools.
 const KEPT: usize = 300;
 
-/// The files by path, each with git's id of its bytes.
+/// Of larger files it is the size that counts.
+const LARGE: u64 = 10 << 20;
+
+/// The files by path, each with what tells its content from another: git's id of its bytes, as a rule.
 pub type Soft = BTreeMap<String, String>;
 
 /// Returns the soft closure of the checks of a project: of a tree and, where checks run in place, of what is not tracked.
 pub fn soft(project: &Project, tree: &str, settings: &Settings) -> Result<Soft> {
-    soft_at(checkout::place(project, settings.checkout, &settings.prepare)?.0, project, tree, settings)
+    let site = checkout::site(project, settings.checkout, &settings.prepare, Some(tree), None)?;
+    soft_at(site.place, project, tree, settings)
 }
 
 /// The same for a known place.
@@ -115,13 +124,13 @@ pub(in crate::gate) fn soft_at(place: Place, project: &Project, tree: &str, sett
     let mut found: Soft = project
         .entries(tree)?
         .into_iter()
-        .map(|entry| (entry.path.to_string_lossy().into_owned(), entry.id))
+        .map(|entry| (name_of(entry.path.as_os_str().as_bytes()), entry.id))
         .filter(|(path, _)| loaded.holds(path))
         .collect();
     if place == Place::InPlace {
         for path in project.untracked_and_ignored()?.into_iter().filter(|path| loaded.holds(path)) {
-            if let Ok(id) = file_id(&project.root().join(&path)) {
-                found.insert(path, id);
+            if let Some(content) = content_beneath(project.root(), &path_of(&path), LARGE) {
+                found.insert(path, content);
             }
         }
     }
@@ -143,8 +152,18 @@ pub(in crate::gate) fn changed(check: &Check, now: &Soft) -> Vec<String> {
     changed
 }
 
-/// The table is read once; it takes a while.
-static TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| set(&LOADED).ok());
+/// The tables are read once; it takes a while.
+static TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| set(&[&LOADED[..], &INSTALLING[..]].concat()).ok());
+static INSTALLING_TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| set(&INSTALLING).ok());
+
+/// Tells whether a file steers what installing makes.
+pub(in crate::gate) fn steers_installing(path: &str) -> bool {
+    INSTALLING_TABLE.as_ref().is_some_and(|table| table.is_match(path)) && !is_installed(path)
+}
+
+fn is_installed(path: &str) -> bool {
+    path.split('/').any(|part| INSTALLED.contains(&part))
+}
 
 /// The table together with the patterns of the settings.
 struct Loaded(GlobSet);
@@ -156,7 +175,7 @@ impl Loaded {
 
     fn holds(&self, path: &str) -> bool {
         let known = TABLE.as_ref().is_some_and(|table| table.is_match(path)) || self.0.is_match(path);
-        known && !path.split('/').any(|part| INSTALLED.contains(&part))
+        known && !is_installed(path)
     }
 }
 

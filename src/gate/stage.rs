@@ -1,18 +1,22 @@
 //! Makes the tree that a check runs on: laid out, prepared, and with the approved files of the check in their places.
 
+use crate::failure::Failure;
+use crate::failure::Kind;
 use crate::gate::Check;
+use crate::gate::Checkout;
 use crate::gate::Finding;
 use crate::gate::Gate;
+use crate::gate::Known;
 use crate::gate::Pinned;
 use crate::gate::Settings;
+use crate::gate::Site;
 use crate::gate::checkout;
 use crate::gate::checkout::Place;
-use crate::gate::checkout::Prepared;
 use crate::gate::checkout::Private;
 use crate::gate::checkout::Tree;
 use crate::gate::closure;
+use crate::gate::closure::Reading;
 use crate::gate::difference::difference;
-use crate::gate::trial;
 use crate::gate::verdict::Trial;
 use crate::gate::words;
 use crate::process;
@@ -22,6 +26,7 @@ use crate::sandbox::Level;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// What the gate asks memory for: the bytes of a pinned id.
 pub(in crate::gate) type PinnedBytes<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
@@ -30,15 +35,16 @@ pub(in crate::gate) type PinnedBytes<'a> = &'a dyn Fn(&str) -> Option<Vec<u8>>;
 const OVERLAYS: usize = 2;
 
 impl Gate<'_> {
-    /// Tells where this check runs. What names the project by its own path would look past a tree that lies elsewhere.
-    pub(in crate::gate) fn place(&self, check: &Check) -> Result<Place> {
+    /// Tells where this check runs on a tree. What names the project by its own path would look past one that lies
+    /// elsewhere.
+    pub(in crate::gate) fn site(&self, check: &Check, known: &Known, tree: &str) -> Result<Site> {
         if self.names_project(check) {
-            return Ok(Place::InPlace);
+            return Ok(Site::named());
         }
-        Ok(checkout::place(self.project, self.settings.checkout, &self.settings.prepare)?.0)
+        checkout::site(self.project, self.settings.checkout, &self.settings.prepare, Some(tree), known.since.as_deref())
     }
 
-    pub(in crate::gate) fn names_project(&self, check: &Check) -> bool {
+    fn names_project(&self, check: &Check) -> bool {
         if self.is_bound() {
             return false;
         }
@@ -50,22 +56,42 @@ impl Gate<'_> {
     pub(in crate::gate) fn stage(
         &self,
         check: &Check,
-        place: Place,
+        site: &Site,
+        tree: &str,
+        pinned: PinnedBytes,
+    ) -> Result<std::result::Result<Tree, Trial>> {
+        match self.staged(check, site, tree, pinned) {
+            // Whoever works in the tree can make its files too many to look at; that ends the check, not the run.
+            Err(error) => match error.downcast::<Failure>() {
+                Ok(failure) if failure.kind == Kind::Usage => {
+                    Ok(Err(Trial::refused(Finding::CheckChanged, failure.message)))
+                }
+                Ok(failure) => Err(failure.into()),
+                Err(error) => Err(error),
+            },
+            staged => staged,
+        }
+    }
+
+    fn staged(
+        &self,
+        check: &Check,
+        site: &Site,
         tree: &str,
         pinned: PinnedBytes,
     ) -> Result<std::result::Result<Tree, Trial>> {
         let entries = self.project.entries(tree)?;
-        let mut staged = match place {
-            Place::Clean => match self.clean(tree, &entries)? {
+        let mut staged = match site.place {
+            Place::Clean => match self.clean(site, tree, &entries)? {
                 Ok(staged) => staged,
                 Err(refused) => return Ok(Err(refused)),
             },
             _ => match self.project_difference(check, self.project.root(), pinned)? {
-                None => return Ok(Ok(Tree::in_place(self.project))),
+                None => return Ok(Ok(self.disclosing(site, Tree::in_place(self.project)))),
                 Some(difference) if self.names_project(check) => {
                     return Ok(Err(Trial::refused(Finding::CheckChanged, difference)));
                 }
-                Some(_) => self.copied(tree)?,
+                Some(_) => self.disclosing(site, self.copied(tree)?),
             },
         };
         if let Some(refused) = self.lay_over(&mut staged, check, pinned)? {
@@ -86,45 +112,58 @@ impl Gate<'_> {
         host_environment(self.settings, self.project)
     }
 
+    /// Returns where commands see what lies in the private folder.
+    pub(in crate::gate) fn seen_at(&self, private: &Private) -> PathBuf {
+        if self.is_bound() { self.project.root().to_owned() } else { private.tree() }
+    }
+
     fn private(&self) -> Result<Private> {
         let scratch = self.project.scratch().unwrap_or(&self.settings.scratch);
         Private::open(scratch, self.project.root())
     }
 
-    /// Writes the tree into the private folder, with what `prepare` makes.
-    fn clean(&self, tree: &str, entries: &[Entry]) -> Result<std::result::Result<Tree, Trial>> {
-        let private = self.private()?;
-        let prepare = self.settings.prepare.as_str();
-        let prepared = (!prepare.trim().is_empty()).then(|| {
-            let state = self.project.common_dir().join("longhaul");
-            let at = if self.is_bound() { self.project.root().to_owned() } else { private.tree() };
-            Prepared::of(&state, entries, prepare, &at)
-        });
-        if let Some(prepared) = prepared.as_ref().filter(|prepared| !prepared.is_kept()) {
-            checkout::check_out(self.project, tree, &private)?;
-            if let Some(failed) = trial::prepare(prepare, &self.surroundings(&private.tree(), Some(&private)))? {
-                return Ok(Err(self.saved(failed)?));
-            }
-            prepared.keep(self.project, &private.place(), &self.host_environment())?;
-            private.empty()?;
-        }
-        // What was prepared comes first: it must not lie over a file of the commit.
-        if let Some(prepared) = prepared {
-            prepared.lay(&private.tree(), &self.host_environment())?;
-        }
-        let odd = checkout::check_out(self.project, tree, &private)?;
+    /// Writes the tree into the private folder, with what installing makes.
+    fn clean(&self, site: &Site, tree: &str, entries: &[Entry]) -> Result<std::result::Result<Tree, Trial>> {
+        let mut private = self.private()?;
+        let installer = self.installer(site, entries);
+        let installed = installer.as_ref().map(|by| self.install(by, site, tree, entries, &mut private)).transpose()?;
+        let prepared = match installed.transpose() {
+            Ok(prepared) => prepared,
+            Err(failed) => return Ok(Err(failed)),
+        };
+        let at = self.seen_at(&private);
+        let written = checkout::check_out(self.project, tree, site.since.as_deref(), &mut private, &at)?;
         let mut staged = Tree::private(private, Place::Clean);
-        staged.disclosed = odd;
+        staged.prepared = prepared;
+        staged.disclosed = written.odd;
+        staged.lacking.extend(written.lacking);
+        if let Some(lock) = &site.late_lock {
+            let who = if installer.is_some() { "the init script installed" } else { "nothing installs" };
+            staged.disclosed.push(format!(
+                "in a clean checkout, since `{lock}` came after the check was approved; {who} what it names"
+            ));
+            staged.lacking.extend(installer.is_none().then(|| checkout::way_out(lock)));
+        }
         Ok(Ok(staged))
+    }
+
+    /// Says of a tree why it is no clean checkout, where nobody asked for another.
+    fn disclosing(&self, site: &Site, mut tree: Tree) -> Tree {
+        if self.settings.checkout != Checkout::InPlace {
+            tree.disclosed.push(format!("not in a clean checkout: {}", site.why));
+        }
+        tree
     }
 
     /// Copies the working tree, whose check files are not the approved ones, into the private folder.
     fn copied(&self, tree: &str) -> Result<Tree> {
-        let private = self.private()?;
+        let mut private = self.private()?;
         let ours = [".git", ".longhaul"];
         checkout::copy(self.project.root(), &private.tree(), &ours, &self.host_environment())?;
-        checkout::lend_git(self.project, tree, &private)?;
-        Ok(Tree::private(private, Place::Copy))
+        let odd = checkout::lend_git(self.project, tree, &mut private)?;
+        let mut copied = Tree::private(private, Place::Copy);
+        copied.disclosed.extend(odd);
+        Ok(copied)
     }
 
     /// Puts the approved files of the check in their places; returns a result when they cannot be.
@@ -132,7 +171,7 @@ impl Gate<'_> {
         let Some(difference) = self.project_difference(check, &tree.folder, pinned)? else { return Ok(None) };
         tree.difference = difference;
         for _ in 0..OVERLAYS {
-            let now = closure::closure_in(&tree.folder, self.project, check, &self.files)?;
+            let now = closure::closure_in(&tree.folder, self.project, check, &self.files, Reading::Pinned)?;
             match checkout::overlay(&tree.folder, &check.pins, &now, pinned)? {
                 Ok(paths) => tree.overlaid.extend(paths),
                 Err(path) => {
@@ -149,7 +188,7 @@ impl Gate<'_> {
 
     /// Says how the files of the check that lie in the project differ from the pins.
     fn project_difference(&self, check: &Check, folder: &Path, pinned: PinnedBytes) -> Result<Option<String>> {
-        let now = closure::closure_in(folder, self.project, check, &self.files)?;
+        let now = closure::closure_in(folder, self.project, check, &self.files, Reading::Pinned)?;
         Ok(part_difference(check, now, pinned, &checkout::is_of_project))
     }
 

@@ -2,6 +2,7 @@
 
 mod checkout;
 mod closure;
+mod git;
 mod overlay;
 mod proving;
 mod running;
@@ -27,6 +28,8 @@ struct Bench {
     interrupt: Interrupt,
     files: CheckFiles,
     init_script: Option<String>,
+    install_script: Option<String>,
+    reuse: Reuse,
     red: Red,
     /// The bytes that were pinned, as memory keeps them.
     pinned: RefCell<BTreeMap<String, Vec<u8>>>,
@@ -65,10 +68,22 @@ impl Bench {
             strict: false,
             soft_closure: Vec::new(),
         };
-        let red = Red { commit: String::new(), verdict: "failed".to_owned(), check: String::new() };
+        let red = Red { commit: String::new(), verdict: "failed".to_owned(), check: String::new(), unprepared: false };
         let interrupt = Interrupt::new();
         let (files, pinned) = (CheckFiles::default(), RefCell::default());
-        let mut bench = Self { folder, project, settings, interrupt, files, init_script: None, red, pinned };
+        let (init_script, install_script) = (None, None);
+        let mut bench = Self {
+            folder,
+            project,
+            settings,
+            interrupt,
+            files,
+            init_script,
+            install_script,
+            reuse: Reuse::Alike,
+            red,
+            pinned,
+        };
         bench.write("src/product.txt", "before\n");
         bench.red.commit = bench.commit();
         bench
@@ -119,6 +134,8 @@ impl Bench {
             interrupt: &self.interrupt,
             files: self.files.clone(),
             init_script: self.init_script.clone(),
+            install_script: self.install_script.clone(),
+            reuse: self.reuse,
             artifacts: self.folder.path().join("artifacts"),
             left_out: Vec::new(),
             before: Marks::new(),
@@ -129,10 +146,10 @@ impl Bench {
 
     /// Pins the check to what lies there now.
     fn approve(&self, mut check: Check) -> Check {
-        let files = self.gate().closure(&check).unwrap();
+        let files = closure(&self.project, &check, &self.files, Reading::All).unwrap();
         for file in files {
             check.pins.insert(file.path.clone(), file.pin());
-            self.pinned.borrow_mut().extend(file.id.map(|id| (id, file.bytes)));
+            self.pinned.borrow_mut().extend(file.id.zip(file.bytes));
         }
         check
     }
@@ -143,7 +160,11 @@ impl Bench {
 
     /// Judges with a red of this very check on the first commit.
     fn judge(&self, check: &Check) -> Verdict {
-        self.judge_knowing(check, &Known { red: Some(self.red_of(check)), ..Known::default() })
+        self.judge_knowing(check, &self.known(check))
+    }
+
+    fn known(&self, check: &Check) -> Known {
+        Known { red: Some(self.red_of(check)), ..Known::default() }
     }
 
     fn judge_knowing(&self, check: &Check, known: &Known) -> Verdict {

@@ -1,10 +1,12 @@
 //! One run of a check: private folders, setup, the wait until ready, the command itself, and the end of all it started.
 
+use crate::clock::duration;
 use crate::gate::Check;
 use crate::gate::CheckFiles;
 use crate::gate::Finding;
 use crate::gate::Settings;
-use crate::gate::executed;
+use crate::gate::executed::Deciding;
+use crate::gate::install::Installer;
 use crate::gate::shell::Shell;
 use crate::gate::stage::host_environment;
 use crate::gate::verdict::Trial;
@@ -66,6 +68,8 @@ pub(in crate::gate) struct Surroundings<'a> {
     pub folder: &'a Path,
     /// The git folder of such a tree.
     pub git_dir: Option<PathBuf>,
+    /// The objects that this names.
+    pub objects: Option<PathBuf>,
     pub project: &'a Project,
     pub settings: &'a Settings,
     pub interrupt: &'a Interrupt,
@@ -94,18 +98,15 @@ pub(in crate::gate) fn run(check: &Check, runs: u32, around: &Surroundings) -> R
     Ok(trial)
 }
 
-/// Runs the text that installs what the project needs; returns a result only when that failed.
-pub(in crate::gate) fn prepare(text: &str, around: &Surroundings) -> Result<Option<Trial>> {
+/// Installs what the project needs; returns a result only when that failed.
+pub(in crate::gate) fn prepare(installer: &Installer, around: &Surroundings) -> Result<Option<Trial>> {
     let run = Run::open(around, PREPARE_LIMIT, Phase::Install, true)?;
-    let (finished, _) = run.shell(text, ".", None, PREPARE_LIMIT, Leftovers::End)?;
+    let (finished, _) = run.shell(installer.text, ".", None, PREPARE_LIMIT, Leftovers::End)?;
     run.sandbox.end();
     let duration = finished.duration;
     let failed = finished.exit != Exit::Code(0);
     Ok(failed.then(|| {
-        let mut trial = Trial {
-            duration,
-            ..not_ready(finished, &format!("`gate.prepare` failed in a clean checkout: `{}`", first_line(text)))
-        };
+        let mut trial = Trial { duration, unprepared: true, ..not_ready(finished, &installer.failed) };
         run.tell_wanted_network(&mut trial, "`sandbox.network` must not be `off` for it");
         run.tell_hidden_program(&mut trial);
         trial
@@ -133,6 +134,7 @@ impl<'a> Run<'a> {
             git: Git::ReadOnly,
             shown: vec![folder.path().join(CHECKS)],
             writable: around.git_dir.iter().cloned().collect(),
+            objects: around.objects.clone(),
             network: if wants_network { settings.setup() } else { settings.commands() },
         };
         let sandbox = Sandbox::open(settings, room, around.interrupt)?;
@@ -205,7 +207,8 @@ impl<'a> Run<'a> {
             let name = check.setup.as_deref().map_or("", first_line);
             let (finished, _) = self.shell(setup, folder, None, self.limit, Leftovers::Keep)?;
             if finished.exit != Exit::Code(0) {
-                return Ok(Some(not_ready(finished, &format!("the check's setup `{name}` failed"))));
+                let failed = not_ready(finished, &format!("the check's setup `{name}` failed"));
+                return Ok(Some(Trial { unprepared: true, ..failed }));
             }
         }
         check.ready.as_deref().map_or(Ok(None), |ready| self.wait_until(ready, &check.cwd))
@@ -232,10 +235,14 @@ impl<'a> Run<'a> {
     /// Runs the command as often as it must pass; the first run that does not pass decides.
     fn repeat(&self, check: &Check, runs: u32) -> Result<Trial> {
         let (mut passes, expect) = (0, check.expect.as_deref());
+        let deciding = Deciding::of(check, self.around.files, self.around.folder, self.around.project.root());
         loop {
             let (finished, tampered) = self.shell(&check.run, &check.cwd, expect, self.limit, Leftovers::End)?;
-            let mut trial = judged(finished, expect);
+            let mut trial = judged(finished, expect, &deciding);
             trial.limit = Some(self.limit).filter(|_| trial.exit == Some(Exit::TimedOut));
+            if let (Some(Exit::Silent), Some(idle)) = (&trial.exit, self.around.settings.idle) {
+                trial.detail = format!("it printed nothing for {}, the limit in `gate.idle`", duration::spell(idle));
+            }
             if let (Finding::Passed, Some(name)) = (trial.finding, tampered) {
                 trial.finding = Finding::CheckChanged;
                 trial.detail = format!("`$LONGHAUL_CHECKS/{name}` was changed while the check ran");
@@ -298,7 +305,7 @@ fn lay_folders(folder: &Path, around: &Surroundings) -> Result<()> {
 }
 
 /// Reads the result from how the child ended; the output can only refuse.
-fn judged(finished: Finished, expect: Option<&str>) -> Trial {
+fn judged(finished: Finished, expect: Option<&str>, deciding: &Deciding) -> Trial {
     let (mut finding, mut detail) = match &finished.exit {
         Exit::Code(0) => (Finding::Passed, String::new()),
         Exit::Code(code) if NOT_RUNNABLE.contains(code) => {
@@ -315,14 +322,14 @@ fn judged(finished: Finished, expect: Option<&str>) -> Trial {
     if let (Finding::Passed, Some(expect)) = (finding, expect.filter(|_| !finished.output.found)) {
         (finding, detail) = (Finding::Failed, format!("exit code 0, but the output does not hold `{expect}`"));
     }
-    if let (Finding::Passed, Some(reason)) = (finding, executed::nothing(&finished.output.text())) {
+    if let (Finding::Passed, Some(reason)) = (finding, deciding.nothing(&finished.output.text())) {
         (finding, detail) = (Finding::NothingExecuted, format!("exit code 0, but {reason}"));
     }
     ended(finished, finding, detail)
 }
 
 /// Shortens a text for `sh` to what names it.
-fn first_line(text: &str) -> &str {
+pub(in crate::gate) fn first_line(text: &str) -> &str {
     let line = text.trim().lines().next().unwrap_or_default();
     line.char_indices().nth(120).map_or(line, |(end, _)| &line[..end])
 }

@@ -1,98 +1,18 @@
 //! What one run of a check found.
 
 use crate::clock::duration;
+use crate::gate::Finding;
 use crate::gate::checkout::Place;
 use crate::process::Exit;
 use crate::process::Output;
 use serde_json::Value;
 use serde_json::json;
-use std::fmt::Display;
-use std::fmt::Formatter;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
 
 /// Untracked files that evidence names; more are as good as this many.
 const UNTRACKED: usize = 20;
-
-/// The kinds of result.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Finding {
-    Passed,
-    Failed,
-    TimedOut,
-    Signalled,
-    /// The command was not found or could not be executed.
-    NotRunnable,
-    /// The setup failed, or what the check waits for never came.
-    NotReady,
-    /// A file that decides the result is not what it was at approval.
-    CheckChanged,
-    /// It passed, and changed tracked files or HEAD meanwhile.
-    TreeMoved,
-    /// It passed, and no earlier tree is known on which it did not.
-    AlreadyGreen,
-    Interrupted,
-    /// What would have been tested is in no commit.
-    NotCommitted,
-    /// The check, or the program it runs, holds nothing.
-    Empty,
-    /// It ended well, and its test runner said that no test ran.
-    NothingExecuted,
-    /// Its turn did not come within the time of a sweep.
-    OutOfTime,
-    /// Only a person can tell.
-    NeedsPerson,
-}
-
-impl Finding {
-    /// Returns the name kept in the checklist.
-    pub fn as_str(self) -> &'static str {
-        match self {
-            Self::Passed => "passed",
-            Self::Failed => "failed",
-            Self::TimedOut => "timed out",
-            Self::Signalled => "signalled",
-            Self::NotRunnable => "not runnable",
-            Self::NotReady => "not ready",
-            Self::CheckChanged => "check changed",
-            Self::TreeMoved => "tree moved",
-            Self::AlreadyGreen => "already green",
-            Self::Interrupted => "interrupted",
-            Self::NotCommitted => "not committed",
-            Self::Empty => "empty",
-            Self::NothingExecuted => "nothing executed",
-            Self::OutOfTime => "out of time",
-            Self::NeedsPerson => "needs a person",
-        }
-    }
-
-    /// Tells whether the check ran and passed, whatever that proves.
-    pub fn is_green(self) -> bool {
-        matches!(self, Self::Passed | Self::AlreadyGreen)
-    }
-
-    /// Tells whether the check ran to a result that says something about the feature.
-    pub fn is_result(self) -> bool {
-        self.is_green() || matches!(self, Self::Failed | Self::TimedOut | Self::Signalled)
-    }
-
-    /// Tells whether nothing follows from it for the feature.
-    pub fn is_silent(self) -> bool {
-        matches!(self, Self::Interrupted | Self::NotCommitted | Self::OutOfTime | Self::NeedsPerson)
-    }
-
-    /// Tells whether the check itself did not pass, which makes the feature one that can be proven.
-    pub fn is_red(self) -> bool {
-        matches!(self, Self::Failed | Self::TimedOut | Self::Signalled | Self::NotRunnable | Self::NotReady)
-    }
-}
-
-impl Display for Finding {
-    fn fmt(&self, formatter: &mut Formatter) -> std::fmt::Result {
-        formatter.write_str(self.as_str())
-    }
-}
 
 /// One run of a check, with its setup. Says what happened and proves nothing.
 #[derive(Clone, Debug)]
@@ -107,6 +27,8 @@ pub struct Trial {
     pub(in crate::gate) runs: u32,
     /// It passed and then failed, on the same tree.
     pub(in crate::gate) flipped: bool,
+    /// It was not even tried: installing or the setup failed.
+    pub(in crate::gate) unprepared: bool,
     /// The time after which it was ended, if it was.
     pub(in crate::gate) limit: Option<Duration>,
     /// Why, when the exit code does not say it.
@@ -125,6 +47,7 @@ impl Trial {
             saved: None,
             runs: 0,
             flipped: false,
+            unprepared: false,
             limit: None,
             detail,
         }
@@ -224,6 +147,8 @@ pub struct Red {
     pub verdict: String,
     /// Digest of the check that ran.
     pub check: String,
+    /// It was not even tried, since installing or the setup failed.
+    pub unprepared: bool,
 }
 
 /// Where and for what a verdict was made.
@@ -247,6 +172,8 @@ pub(in crate::gate) struct Circumstances {
     pub disclosed: Vec<String>,
     /// Files of the soft closure that changed since approval.
     pub soft: Vec<String>,
+    /// The tree from which was made what installing laid into the tested one.
+    pub prepared: Option<String>,
     pub session: Option<u32>,
     pub at: String,
     /// Untracked files that lay in the project; they are in no commit.
@@ -308,6 +235,11 @@ impl Verdict {
         &self.circumstances.tree
     }
 
+    /// Returns the tree from which was made what installing laid into the tested one.
+    pub fn prepared(&self) -> Option<&str> {
+        self.circumstances.prepared.as_deref()
+    }
+
     /// Returns when it was made.
     pub fn at(&self) -> &str {
         &self.circumstances.at
@@ -337,7 +269,7 @@ impl Verdict {
             "seconds": self.seconds(), "output": self.trial.output_json(), "runs": self.trial.runs, "red": red,
             "level": of.level, "checkout": self.checkout(), "form": of.form, "approved_by": of.approved_by,
             "overlaid": of.overlaid, "disclosed": of.disclosed, "soft": of.soft, "session": of.session, "at": of.at,
-            "untracked": of.untracked.iter().take(UNTRACKED).collect::<Vec<_>>(),
+            "untracked": of.untracked.iter().take(UNTRACKED).collect::<Vec<_>>(), "prepared": of.prepared,
         })
     }
 
@@ -357,7 +289,11 @@ impl Verdict {
     /// Renders the result on which later passes stand.
     pub fn to_baseline(&self) -> Value {
         let of = &self.circumstances;
-        json!({"commit": of.commit, "verdict": self.trial.finding.as_str(), "check": of.check})
+        let mut baseline = json!({"commit": of.commit, "verdict": self.trial.finding.as_str(), "check": of.check});
+        if self.trial.unprepared {
+            baseline["unprepared"] = json!(true);
+        }
+        baseline
     }
 
     fn checkout(&self) -> Option<String> {
@@ -385,6 +321,7 @@ impl Verdict {
             overlaid: Vec::new(),
             disclosed: Vec::new(),
             soft: Vec::new(),
+            prepared: None,
             session: Some(7),
             at: "2026-11-29T14:03:00Z".to_owned(),
             untracked: Vec::new(),

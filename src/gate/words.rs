@@ -93,6 +93,11 @@ fn put_together(path: &str, base: &str) -> Option<String> {
     normal(&joined).filter(|path| said && !path.is_empty())
 }
 
+/// Returns the name of a program, or of a file, without its folders.
+pub(in crate::gate) fn name(word: &str) -> &str {
+    word.rsplit('/').next().unwrap_or(word)
+}
+
 /// Tells whether a text names this absolute path, or one below it.
 pub(in crate::gate) fn holds_path(text: &str, path: &str) -> bool {
     let part = |c: Option<char>| c.is_some_and(|c| c.is_alphanumeric() || "_-.".contains(c));
@@ -141,7 +146,7 @@ pub(in crate::gate) fn sole_script(text: &str, root: &str) -> Option<String> {
     let words = split(text);
     let mut words = words.iter().map(String::as_str);
     let first = words.next()?;
-    let program = first.rsplit('/').next().unwrap_or(first);
+    let program = name(first);
     let script = if INTERPRETERS.contains(&program) {
         let mut rest = words.skip_while(|word| word.starts_with('-') && !CODE.contains(word));
         rest.next().filter(|word| !word.starts_with('-'))?

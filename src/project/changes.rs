@@ -1,6 +1,8 @@
 //! What differs between HEAD, the index and the working tree.
 
 use super::Project;
+use super::name_of;
+use super::path_of;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::os::unix::fs::MetadataExt;
@@ -10,7 +12,7 @@ use std::path::Path;
 pub type Marks = BTreeMap<String, String>;
 
 /// The folder of memory's view. It is excluded, but the exclusion can be lost, or the folder added by force.
-const VIEW: &str = ".longhaul/memory/";
+const VIEW: &[u8] = b".longhaul/memory/";
 
 /// Paths that differ from HEAD, relative to the root, in git's order. Ignored files are not among them, nor is the view
 /// of memory.
@@ -46,15 +48,15 @@ impl Project {
                 "--ignore-submodules=none",
             ],
             None,
-        )?;
-        Ok(parse(&listing))
+        );
+        Ok(parse(&listing.map_err(|error| self.unless_index_damaged(error))?))
     }
 
     /// Lists the files that an unfinished merge leaves with conflicts.
     pub fn unmerged(&self) -> Result<Vec<String>> {
         let listing = self.git(&["diff", "--name-only", "--diff-filter=U", "-z"], None)?;
         let paths = listing.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-        Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+        Ok(paths.map(name_of).collect())
     }
 
     /// Marks the files that git does not track now, and the submodules that are changed inside, so that it can be told
@@ -62,12 +64,12 @@ impl Project {
     pub fn untracked_marks(&self) -> Result<Marks> {
         let Changes { untracked, submodules, .. } = self.changes()?;
         let marked = untracked.into_iter().chain(submodules);
-        Ok(marked.map(|path| (path.clone(), mark(&self.root.join(path)))).collect())
+        Ok(marked.map(|path| (path.clone(), mark(&self.root.join(path_of(&path))))).collect())
     }
 
     /// Tells whether an untracked file is as it was when it was marked.
     pub(super) fn is_untouched(&self, path: &str, marks: &Marks) -> bool {
-        marks.get(path).is_some_and(|known| *known == mark(&self.root.join(path)))
+        marks.get(path).is_some_and(|known| *known == mark(&self.root.join(path_of(path))))
     }
 }
 
@@ -83,22 +85,22 @@ fn mark(path: &Path) -> String {
 /// Reads git's second porcelain form: `1 XY SUB …`, `u XY SUB …` and `? PATH`, each ended by a NUL.
 pub(super) fn parse(listing: &[u8]) -> Changes {
     let mut changes = Changes::default();
-    for entry in listing.split(|byte| *byte == 0).map(String::from_utf8_lossy) {
+    for entry in listing.split(|byte| *byte == 0) {
         // The path is the last of so many fields, and may hold blanks itself.
-        let fields = match entry.chars().next() {
-            Some('1') => 9,
-            Some('u') => 11,
-            Some('?') => 2,
+        let fields = match entry.first() {
+            Some(b'1') => 9,
+            Some(b'u') => 11,
+            Some(b'?') => 2,
             _ => continue,
         };
-        let fields: Vec<&str> = entry.splitn(fields, ' ').collect();
-        let Some(path) = fields.last().filter(|path| !path.starts_with(VIEW)).map(|path| (*path).to_owned()) else {
+        let fields: Vec<&[u8]> = entry.splitn(fields, |byte| *byte == b' ').collect();
+        let Some(path) = fields.last().filter(|path| !path.starts_with(VIEW)).map(|path| name_of(path)) else {
             continue;
         };
         match fields.as_slice() {
-            ["?", ..] => changes.untracked.push(path),
+            [b"?", ..] => changes.untracked.push(path),
             // Nothing staged, and the submodule itself is at the commit that is recorded.
-            ["1", ".M", submodule, ..] if submodule.starts_with("S.") => changes.submodules.push(path),
+            [b"1", b".M", submodule, ..] if submodule.starts_with(b"S.") => changes.submodules.push(path),
             _ => changes.tracked.push(path),
         }
     }
@@ -117,11 +119,11 @@ mod tests {
               1 .M SC.. 160000 160000 160000 aa bb moved\0\
               1 .M S.MU 160000 160000 160000 aa bb dirty\0\
               u UU N... 100644 100644 100644 100644 a b c torn\0\
-              ? my notes.txt\0",
+              ? my notes.txt\0? gr\xfcn\0",
         );
 
         assert_eq!(changes.tracked, ["src/a b.rs", "new\nline.rs", "moved", "torn"]);
-        assert_eq!(changes.untracked, ["my notes.txt"]);
+        assert_eq!(changes.untracked, ["my notes.txt", r#""gr\xfcn""#]);
         assert_eq!(changes.submodules, ["dirty"]);
         for nothing in [b"1 .M N... 1 1 1 a b .longhaul/memory/a\0? .longhaul/memory/b\0".as_slice(), b""] {
             assert_eq!(parse(nothing), Changes::default());

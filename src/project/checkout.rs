@@ -4,15 +4,14 @@ use super::Marks;
 use super::Project;
 use super::blob_id;
 use super::command::Elsewhere;
+use super::name_of;
 use crate::failure::Failure;
 use crate::failure::Kind;
-use crate::sandbox;
 use anyhow::Context;
 use anyhow::Result;
 use git2::ObjectType;
 use git2::Oid;
-use git2::TreeWalkMode;
-use git2::TreeWalkResult;
+use git2::TreeEntry;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
@@ -43,6 +42,19 @@ pub enum EntryKind {
     Submodule,
 }
 
+impl EntryKind {
+    /// Tells what an entry is; none for a folder.
+    fn of(entry: &TreeEntry<'_>) -> Option<Self> {
+        match (entry.kind(), entry.filemode()) {
+            (Some(ObjectType::Tree), _) => None,
+            (_, SUBMODULE) => Some(Self::Submodule),
+            (_, LINK) => Some(Self::Link),
+            (_, EXECUTABLE) => Some(Self::Executable),
+            _ => Some(Self::File),
+        }
+    }
+}
+
 impl Project {
     /// Returns the tree of a commit.
     pub fn tree_of(&self, commit: &str) -> Result<String> {
@@ -54,21 +66,20 @@ impl Project {
     /// Lists the files of a tree, in git's order.
     pub fn entries(&self, tree: &str) -> Result<Vec<Entry>> {
         let context = || format!("could not list the tree `{tree}`");
-        let tree = self.repository.find_tree(Oid::from_str(tree)?).with_context(context)?;
+        let mut pending = vec![(PathBuf::new(), Oid::from_str(tree).with_context(context)?, None)];
         let mut entries = Vec::new();
-        tree.walk(TreeWalkMode::PreOrder, |folder, entry| {
-            let kind = match (entry.kind(), entry.filemode()) {
-                (Some(ObjectType::Tree), _) => return TreeWalkResult::Ok,
-                (_, SUBMODULE) => EntryKind::Submodule,
-                (_, LINK) => EntryKind::Link,
-                (_, EXECUTABLE) => EntryKind::Executable,
-                _ => EntryKind::File,
-            };
-            let path = Path::new(folder).join(OsStr::from_bytes(entry.name_bytes()));
-            entries.push(Entry { path, id: entry.id().to_string(), kind });
-            TreeWalkResult::Ok
-        })
-        .with_context(context)?;
+        while let Some((path, id, kind)) = pending.pop() {
+            if let Some(kind) = kind {
+                entries.push(Entry { path, id: id.to_string(), kind });
+                continue;
+            }
+            let tree = self.repository.find_tree(id).with_context(context)?;
+            // The last to be pushed is the first to be listed.
+            for entry in tree.iter().rev() {
+                let path = path.join(OsStr::from_bytes(entry.name_bytes()));
+                pending.push((path, entry.id(), EntryKind::of(&entry)));
+            }
+        }
         Ok(entries)
     }
 
@@ -83,7 +94,7 @@ impl Project {
         let mut missing = Vec::new();
         let known = self.submodules(&place.folder)?;
         for entry in self.entries(tree)?.into_iter().filter(|entry| entry.kind == EntryKind::Submodule) {
-            let name = entry.path.to_string_lossy().into_owned();
+            let name = name_of(entry.path.as_os_str().as_bytes());
             // Of a repository that is no submodule, nobody else has the commit.
             let there = if known.contains(&name) { self.check_out_submodule(&entry, place) } else { Err(vec![name]) };
             missing.extend(there.err().into_iter().flatten());
@@ -98,7 +109,7 @@ impl Project {
 
     /// Writes the recorded commit of one submodule; what is absent of it is returned as an error.
     fn check_out_submodule(&self, entry: &Entry, place: &Elsewhere) -> Result<(), Vec<String>> {
-        let name = entry.path.to_string_lossy().into_owned();
+        let name = name_of(entry.path.as_os_str().as_bytes());
         let absent = |_| vec![name.clone()];
         let here = self.root.join(&entry.path);
         // Without a `.git` of its own, the search would find the project around it.
@@ -159,28 +170,7 @@ impl Project {
     pub fn untracked_and_ignored(&self) -> Result<Vec<String>> {
         let listing = self.git(&["ls-files", "--others", "-z"], None)?;
         let paths = listing.split(|byte| *byte == 0).filter(|path| !path.is_empty());
-        Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
-    }
-
-    /// Makes a git folder for a checkout in `place`: its own HEAD and index, everything else the project's. What moves
-    /// HEAD there leaves the user's branch alone.
-    pub fn lend_git(&self, git_dir: &Path, commit: &str, place: &Elsewhere) -> Result<()> {
-        let context = || format!("could not make `{}`", git_dir.display());
-        fs::create_dir_all(git_dir).with_context(context)?;
-        // A held checkout is shown at the project's own path, over the git folder that may lie in there.
-        let common = match &self.held {
-            Some(_) => PathBuf::from(sandbox::COMMON_OF_CHECKOUT),
-            None => fs::canonicalize(&self.common_dir).with_context(context)?,
-        };
-        let files = [
-            (git_dir.join("HEAD"), commit.as_bytes()),
-            (git_dir.join("commondir"), common.as_os_str().as_bytes()),
-            (place.folder.join(".git"), &[b"gitdir: ", git_dir.as_os_str().as_bytes()].concat()),
-        ];
-        for (path, bytes) in files {
-            fs::write(path, [bytes, b"\n"].concat()).with_context(context)?;
-        }
-        Ok(())
+        Ok(paths.map(name_of).collect())
     }
 }
 

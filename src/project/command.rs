@@ -50,6 +50,15 @@ impl Project {
         self.finish(args, &command)
     }
 
+    /// Runs `git` so that it stores objects in another folder, and sees those there and the project's.
+    pub(super) fn git_storing(&self, objects: &Path, args: &[&str], stdin: Option<Vec<u8>>) -> Result<Vec<u8>> {
+        let mut command = self.command(args, stdin);
+        let places =
+            [("GIT_OBJECT_DIRECTORY", objects), ("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.common_dir.join("objects"))];
+        command.env.extend(places.map(|(name, place)| (name.to_owned(), place.to_string_lossy().into_owned())));
+        self.finish(args, &command)
+    }
+
     /// Runs a `git` that changes something, and so only under the run lock. When longhaul is killed meanwhile, the next
     /// one ends it, and does not meet its lock on the index.
     pub(super) fn git_changing(&self, args: &[&str], stdin: Option<Vec<u8>>) -> Result<Vec<u8>> {

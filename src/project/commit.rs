@@ -4,13 +4,16 @@ use super::Changes;
 use super::Identity;
 use super::Marks;
 use super::Project;
+use super::names::bytes_of;
+use super::path_of;
 use anyhow::Context;
 use anyhow::Result;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
-/// Files above this size stay out of longhaul's commits.
+/// Untracked files above this size stay out of longhaul's commits. Tracked ones are committed whatever their size, and
+/// told: left out, they would make the tree uncommitted for ever, and the project has decided that it wants them.
 const LARGE: u64 = 10 << 20;
 
 const UNREADABLE: &str = "it cannot be read";
@@ -26,6 +29,8 @@ pub struct Leftover {
     pub commit: Option<String>,
     /// Untracked files left out, each with the reason.
     pub left_out: Vec<(String, &'static str)>,
+    /// Files above 10 MB that were taken, since git tracks them.
+    pub large: Vec<String>,
     /// Untracked files that tools make by themselves; no feature rests on their being committed.
     pub made_by_tools: Vec<String>,
 }
@@ -34,7 +39,8 @@ pub struct Leftover {
 type OnIndex<'a> = &'a dyn Fn(&[&str], Vec<u8>) -> Result<()>;
 
 impl Project {
-    /// Commits what a session left uncommitted, except untracked files that are as `before` says, secrets and large files.
+    /// Commits what a session left uncommitted, except untracked files that are as `before` says, that look like secrets or
+    /// that are large.
     ///
     /// A merge or a rebase that the session left open is committed as it lies: nothing is thrown away.
     pub fn commit_leftover(&self, message: &str, before: &Marks) -> Result<Leftover> {
@@ -58,7 +64,7 @@ impl Project {
     pub(super) fn add_all(&self, paths: Vec<String>, git: OnIndex) -> Result<Vec<String>> {
         // git refuses to add what such a path holds; to the commit, the file that was there is gone.
         let (gone, take): (Vec<String>, Vec<String>) = paths.into_iter().partition(|path| self.cannot_be_added(path));
-        let list = |paths: &[String]| paths.iter().flat_map(|path| path.bytes().chain([0])).collect();
+        let list = |paths: &[String]| paths.iter().flat_map(|path| bytes_of(path).into_iter().chain([0])).collect();
         if !gone.is_empty() {
             git(&["update-index", "--force-remove", "-z", "--stdin"], list(&gone))?;
         }
@@ -93,7 +99,8 @@ impl Project {
         let (unreadable, readable) = take.into_iter().partition(|path| self.is_unreadable(path));
         take = readable;
         leftover.left_out.extend(Vec::into_iter(unreadable).map(|path| (path, UNREADABLE)));
-        let made: (Vec<String>, Vec<String>) = untracked.into_iter().partition(|path| is_made_by_tools(path));
+        leftover.large = take.iter().filter(|path| self.size(path) > LARGE).cloned().collect();
+        let made: (Vec<String>, Vec<String>) = untracked.into_iter().partition(|path| is_made_by_tools(&lossy(path)));
         leftover.made_by_tools = made.0;
         for path in made.1.into_iter().filter(|path| !self.is_untouched(path, before)) {
             match self.reason_to_leave_out(&path) {
@@ -149,7 +156,7 @@ impl Project {
     /// Tells whether a path leads through a link, to nothing, or to a pipe, socket or device.
     fn cannot_be_added(&self, path: &str) -> bool {
         let kind = |path: &Path| self.root.join(path).symlink_metadata().map(|metadata| metadata.file_type());
-        let path = Path::new(path);
+        let path = &path_of(path);
         let through_link = path
             .ancestors()
             .skip(1)
@@ -163,23 +170,31 @@ impl Project {
 
     /// Tells whether a regular file cannot be read by its owner, so that git cannot add it.
     fn is_unreadable(&self, path: &str) -> bool {
-        let found = self.root.join(path).symlink_metadata();
+        let found = self.root.join(path_of(path)).symlink_metadata();
         found.is_ok_and(|found| found.is_file() && found.permissions().mode() & 0o400 == 0)
     }
 
     fn reason_to_leave_out(&self, path: &str) -> Option<&'static str> {
-        if path.ends_with('/') {
+        if bytes_of(path).ends_with(b"/") {
             return Some("it is a git repository of its own");
         }
-        if looks_secret(path) {
+        if looks_secret(&lossy(path)) {
             return Some("its name looks like a secret");
         }
         if self.is_unreadable(path) {
             return Some(UNREADABLE);
         }
-        let size = self.root.join(path).symlink_metadata().map(|metadata| metadata.len()).unwrap_or(0);
-        (size > LARGE).then_some("larger than 10 MB")
+        (self.size(path) > LARGE).then_some("larger than 10 MB")
     }
+
+    fn size(&self, path: &str) -> u64 {
+        self.root.join(path_of(path)).symlink_metadata().map(|metadata| metadata.len()).unwrap_or(0)
+    }
+}
+
+/// Returns a name for what only looks at it.
+fn lossy(name: &str) -> String {
+    String::from_utf8_lossy(&bytes_of(name)).into_owned()
 }
 
 /// Tells whether a tool makes this anew whenever it is missing; in a commit it would differ after every run.

@@ -3,6 +3,8 @@
 use super::Changes;
 use super::Project;
 use super::changes::parse;
+use super::name_of;
+use super::path_of;
 use anyhow::Context;
 use anyhow::Result;
 use git2::Index;
@@ -42,7 +44,7 @@ impl Project {
         read.retain(|path| !differing.contains(path));
         // A clean filter may store other bytes than lie here; the same bytes are no difference, whatever it would do.
         read.retain(|path| !self.lies_as_committed(&head.commit, path));
-        let absent = |path: &String| self.root.join(path).symlink_metadata().is_err();
+        let absent = |path: &String| self.root.join(path_of(path)).symlink_metadata().is_err();
         if read.iter().any(absent) {
             let sparse = self.left_out_by_sparse_checkout()?;
             read.retain(|path| !(absent(path) && sparse.contains(path)));
@@ -61,19 +63,26 @@ impl Project {
 
     /// Tells whether a regular file has the very bytes of the commit.
     fn lies_as_committed(&self, commit: &str, path: &str) -> bool {
-        let full = self.root.join(path);
-        let regular = full.symlink_metadata().is_ok_and(|metadata| metadata.is_file());
-        regular && self.blob_at(commit, path).is_ok_and(|blob| blob.is_some() && blob == fs::read(full).ok())
+        let full = self.root.join(path_of(path));
+        let Ok(Some(blob)) = self.blob_at(commit, path) else { return false };
+        let found = full.symlink_metadata();
+        let alike = found.is_ok_and(|found| found.is_file() && found.len() == blob.len() as u64);
+        alike && fs::read(full).is_ok_and(|bytes| bytes == blob)
+    }
+
+    /// Tells whether git was told to leave files out of the working tree.
+    pub(super) fn is_sparse(&self) -> bool {
+        self.git_line(&["config", "--type=bool", "--get", "core.sparseCheckout"]).ok().as_deref() == Some("true")
     }
 
     /// Lists the files that a sparse checkout leaves out; none where there is no such checkout.
     fn left_out_by_sparse_checkout(&self) -> Result<BTreeSet<String>> {
-        if self.git_line(&["config", "--type=bool", "--get", "core.sparseCheckout"]).ok().as_deref() != Some("true") {
+        if !self.is_sparse() {
             return Ok(BTreeSet::new());
         }
         let listing = self.git(&["ls-files", "-t", "-z"], None)?;
         let skipped = listing.split(|byte| *byte == 0).filter_map(|entry| entry.strip_prefix(b"S "));
-        Ok(skipped.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+        Ok(skipped.map(name_of).collect())
     }
 }
 
@@ -85,6 +94,8 @@ pub(super) fn pin_down(env: &mut BTreeMap<String, String>, git_dir: &Path, commo
     }
     let places = [("GIT_DIR", git_dir), ("GIT_COMMON_DIR", common_dir), ("GIT_WORK_TREE", root)];
     env.extend(places.map(|(name, place)| (name.to_owned(), place.to_string_lossy().into_owned())));
-    // Replacements are seen by this repository's `git` alone: a clone would get the commit as it is.
+    // Replacements and grafts are seen by this repository's `git` alone: a clone would get the commit as it is.
     env.insert("GIT_NO_REPLACE_OBJECTS".into(), "1".into());
+    // An empty file would do, but git has a hint about it.
+    env.insert("GIT_GRAFT_FILE".into(), "/dev/null/none".into());
 }

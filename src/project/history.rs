@@ -1,6 +1,8 @@
 //! Reads commits, trees and differences of the user's repository.
 
 use super::Project;
+use super::name_of;
+use super::path_of;
 use anyhow::Context;
 use anyhow::Result;
 use anyhow::bail;
@@ -19,7 +21,7 @@ impl Project {
         let (old, new) = (tree(from).with_context(context)?, tree(to).with_context(context)?);
         let diff = self.repository.diff_tree_to_tree(Some(&old), Some(&new), None).with_context(context)?;
         let paths = diff.deltas().filter_map(|delta| delta.new_file().path_bytes().or(delta.old_file().path_bytes()));
-        Ok(paths.map(|path| String::from_utf8_lossy(path).into_owned()).collect())
+        Ok(paths.map(name_of).collect())
     }
 
     /// Returns the bytes of a file as committed, or none when the commit has no such file.
@@ -30,7 +32,7 @@ impl Project {
             .find_commit(Oid::from_str(commit)?)
             .and_then(|commit| commit.tree())
             .with_context(context)?;
-        let entry = match tree.get_path(path.as_ref()) {
+        let entry = match tree.get_path(&path_of(path)) {
             Ok(entry) => entry,
             Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(error).with_context(context),

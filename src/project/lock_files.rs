@@ -1,6 +1,11 @@
 //! The lock files of package managers, and the command that installs exactly what each one names.
 
+use super::open_beneath;
+use std::io::Read;
 use std::path::Path;
+
+/// Where a lock file says of which form it is.
+const START: u64 = 4096;
 
 /// A lock file at a project's root.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -60,6 +65,13 @@ const NAMES: [&str; 20] = [
     "flake.lock",
 ];
 
+impl LockFile {
+    /// Returns what is known of a lock file at a project's root, by its path.
+    pub fn named(path: &str) -> Option<Self> {
+        KNOWN.into_iter().find(|known| known.name == path)
+    }
+}
+
 /// Tells whether a path of the project is a lock file.
 pub fn is_lock_file(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or_default();
@@ -80,7 +92,12 @@ pub fn lock_files(root: &Path) -> Vec<LockFile> {
 }
 
 fn is_yarn_1(root: &Path) -> bool {
-    std::fs::read_to_string(root.join(YARN.name)).is_ok_and(|text| text.contains("# yarn lockfile v1"))
+    let start = open_beneath(root, Path::new(YARN.name)).ok().flatten().and_then(|file| {
+        let mut start = Vec::new();
+        file.take(START).read_to_end(&mut start).ok()?;
+        Some(start)
+    });
+    start.is_some_and(|start| String::from_utf8_lossy(&start).contains("# yarn lockfile v1"))
 }
 
 #[cfg(test)]

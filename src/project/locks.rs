@@ -1,10 +1,11 @@
 //! Locks that a git left which is gone: killed with its sandbox, or by the user in the middle of a commit.
 
 use super::Project;
+use super::aside::set_aside;
 use crate::process;
-use anyhow::Context;
 use anyhow::Result;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -12,8 +13,8 @@ use std::path::PathBuf;
 const DEPTH: u32 = 16;
 
 impl Project {
-    /// Moves stale locks of the repository into `keep_in` and returns their names; with one in place every later commit
-    /// fails. None is touched while a git works in the project, since it may be a person's. Whoever asks has ended its own.
+    /// Moves stale locks of the repository into `keep_in` and says so; with one in place every later commit fails. None is
+    /// touched while a git works in the project, since it may be a person's. Whoever asks has ended its own.
     pub fn set_aside_stale_locks(&self, keep_in: &Path) -> Result<Vec<String>> {
         let own = self.repository.path();
         let mut locks: Vec<PathBuf> = [own.join("index.lock"), own.join("HEAD.lock")].into();
@@ -23,35 +24,23 @@ impl Project {
         if locks.is_empty() || process::works_in("git", &[&self.root, &self.common_dir]) {
             return Ok(Vec::new());
         }
-        let mut names = Vec::new();
-        for lock in locks {
+        // What is in one may be an index that somebody was about to commit.
+        let aside = |lock: PathBuf| {
             let name = lock.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let context = || format!("could not move the stale lock `{}` out of the way", lock.display());
-            fs::create_dir_all(keep_in).with_context(context)?;
-            // What is in it may be an index that somebody was about to commit.
-            match fs::rename(&lock, keep_in.join(&name)) {
-                Err(error) if error.kind() != std::io::ErrorKind::CrossesDevices => {
-                    return Err(error).with_context(context);
-                }
-                Err(_) => {
-                    fs::copy(&lock, keep_in.join(&name)).with_context(context)?;
-                    fs::remove_file(&lock).with_context(context)?;
-                }
-                Ok(()) => {}
-            }
-            names.push(name);
-        }
-        Ok(names)
+            let kept = set_aside(&lock, keep_in)?.display().to_string();
+            Ok(format!("a git that was stopped had left `{name}`; it is kept as `{kept}`"))
+        };
+        locks.into_iter().map(aside).collect()
     }
 }
 
 fn locks_below(folder: &Path, depth: u32, into: &mut Vec<PathBuf>) {
     for entry in fs::read_dir(folder).into_iter().flatten().flatten() {
-        let Ok(kind) = entry.file_type() else { continue };
-        if kind.is_dir() && depth > 0 {
-            locks_below(&entry.path(), depth - 1, into);
-        } else if kind.is_file() && entry.file_name().to_string_lossy().ends_with(".lock") {
+        // No part of a name of a ref ends so: whatever it is, it is in the way.
+        if entry.file_name().as_bytes().ends_with(b".lock") {
             into.push(entry.path());
+        } else if depth > 0 && entry.file_type().is_ok_and(|kind| kind.is_dir()) {
+            locks_below(&entry.path(), depth - 1, into);
         }
     }
 }

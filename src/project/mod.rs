@@ -3,6 +3,8 @@
 //! Reading goes through libgit2; whatever compares or stores files runs the `git` program, because filters such as LFS,
 //! sparse checkouts and the user's ignore rules are only right there. Hooks and file-system monitors stay off.
 
+mod aside;
+mod beneath;
 mod changes;
 mod checkout;
 mod command;
@@ -10,9 +12,14 @@ mod commit;
 mod committed;
 mod history;
 mod identity;
+mod kept;
+mod lent;
 mod lock_files;
 mod locks;
+mod mend;
+mod names;
 mod nested;
+mod rejoin;
 mod scratch;
 
 use crate::failure::Failure;
@@ -33,6 +40,10 @@ use std::path::PathBuf;
 use std::sync::Arc;
 use tempfile::TempDir;
 
+pub use beneath::content_beneath;
+pub use beneath::open_beneath;
+pub use beneath::open_id;
+pub use beneath::read_beneath;
 pub use changes::Changes;
 pub use changes::Marks;
 pub use changes::listed;
@@ -42,15 +53,26 @@ pub use checkout::file_id;
 pub use command::Elsewhere;
 pub use commit::Leftover;
 pub use identity::Identity;
+pub use kept::Kept;
+pub use lent::Lent;
 pub use lock_files::LockFile;
 pub use lock_files::is_lock_file;
 pub use lock_files::lock_files;
+pub use mend::Known;
+pub use mend::Mover;
+pub use names::name_of;
+pub use names::path_of;
+pub use rejoin::Rejoined;
+pub use rejoin::Ways;
 pub use scratch::is_own;
 pub use scratch::name as scratch_name;
 pub use scratch::remove as remove_folder;
 
 /// The user's settings of git, below the home.
 const GIT_SETTINGS: [&str; 4] = [".gitconfig", ".config/git/config", ".config/git/attributes", ".config/git/ignore"];
+
+/// The same where `XDG_CONFIG_HOME` says so, below its `git`; beside them may lie credentials.
+const SETTINGS_BELOW_GIT: [&str; 3] = ["config", "attributes", "ignore"];
 
 /// How the variables begin that a held `git` is given.
 const GIT_VARIABLES: [&str; 6] = ["GIT_", "HOME", "LANG", "LC_", "PATH", "XDG_CONFIG_HOME"];
@@ -95,7 +117,11 @@ impl Project {
 
     /// Opens the repository around `dir` as [`Project::discover`] does; none where there is none.
     pub fn find(dir: &Path, environment: BTreeMap<String, String>) -> Result<Option<Self>> {
-        let repository = match Repository::discover(dir) {
+        let found = Repository::discover(dir);
+        if let Some(torn) = torn(dir, &found) {
+            return Err(torn.into());
+        }
+        let repository = match found {
             Ok(repository) => repository,
             Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(unopened(dir, &environment, &error).into()),
@@ -112,12 +138,14 @@ impl Project {
         Ok(Some(Self { root, common_dir, environment, repository, held: None }))
     }
 
-    /// Runs every later `git` in a sandbox of its own, with the user's settings of git but nothing else of the home.
-    pub fn hold_git(&mut self, settings: &sandbox::Settings) -> Result<()> {
+    /// Runs every later `git` in a sandbox of its own, with the user's settings of git but nothing else of the home. `git`
+    /// says what it may do to the repository.
+    pub fn hold_git(&mut self, settings: &sandbox::Settings, git: Git) -> Result<()> {
         let scratch = self.scratch_folder(&std::env::temp_dir(), "git")?;
         let home = settings.home.iter().flat_map(|home| GIT_SETTINGS.map(|name| home.join(name)));
         let named = ["GIT_CONFIG_GLOBAL", "GIT_CONFIG_SYSTEM"].map(|name| self.environment.get(name));
         let config = self.environment.get("XDG_CONFIG_HOME").map(|config| Path::new(config).join("git"));
+        let config = config.iter().flat_map(|git| SETTINGS_BELOW_GIT.map(|name| git.join(name)));
         let all = home.chain(config).chain(named.into_iter().flatten().map(PathBuf::from));
         // `/dev/null` stands for no settings, and shown as a file it could not be opened any more.
         let shown = all.filter(|path| path.is_file() || path.is_dir());
@@ -125,9 +153,10 @@ impl Project {
             root: self.root.clone(),
             folder: self.root.clone(),
             common_dir: self.common_dir.clone(),
-            git: Git::Writable,
+            git,
             shown: shown.collect(),
             writable: vec![scratch.path().to_owned()],
+            objects: None,
             network: Network::Off,
         };
         // A person's interrupt ends the session, not the commit that saves its work.
@@ -169,9 +198,9 @@ impl Project {
         let head = match self.repository.head() {
             Ok(head) => head,
             Err(error) if error.code() == git2::ErrorCode::UnbornBranch => return Ok(None),
-            Err(error) => return Err(error).context("could not read HEAD of the project"),
+            Err(error) => return Err(unreadable(&error)),
         };
-        let commit = head.peel_to_commit().context("could not read the commit at HEAD of the project")?;
+        let commit = head.peel_to_commit().map_err(|error| unreadable(&error))?;
         let branch = head.is_branch().then(|| String::from_utf8_lossy(head.shorthand_bytes()).into_owned());
         Ok(Some(Head { commit: commit.id().to_string(), tree: commit.tree_id().to_string(), branch }))
     }
@@ -184,6 +213,37 @@ impl Project {
         };
         branches.and_then(|branches| branches.map(name).collect()).context("could not list the branches of the project")
     }
+}
+
+/// Says that HEAD leads to no commit that can be read, and the way out.
+fn unreadable(error: &git2::Error) -> anyhow::Error {
+    let text = format!("the commit at HEAD of the project cannot be read: {}", error.message());
+    let hint = "`longhaul run` sets HEAD and its branch back where it is known what they were; `git fsck` says more";
+    Failure::new(Kind::Integrity, text).hint(hint).into()
+}
+
+/// Tells of a project of ours whose git folder git does not take for one any more. It must not be taken for no project, nor
+/// for a part of the one around it.
+fn torn(dir: &Path, found: &Result<Repository, git2::Error>) -> Option<Failure> {
+    let root = dir.ancestors().find(|folder| folder.join(".git/longhaul/memory.git").is_dir())?;
+    let is_own = match found {
+        Ok(found) => found.workdir().is_none_or(|at| {
+            let (at, root) = (at.canonicalize(), root.canonicalize());
+            at.ok().zip(root.ok()).is_none_or(|(at, root)| at.starts_with(root))
+        }),
+        Err(error) => error.code() != git2::ErrorCode::NotFound,
+    };
+    if is_own {
+        return None;
+    }
+    let git = root.join(".git");
+    let text = format!("`{}` is no git folder any more: its `HEAD`, `refs` or `objects` is gone", git.display());
+    let hint = format!(
+        "write a line `ref: refs/heads/BRANCH` into `{}` with the branch you were on, make the folder that is missing, then \
+         `longhaul run` mends the rest",
+        git.join("HEAD").display()
+    );
+    Some(Failure::new(Kind::Integrity, text).hint(hint))
 }
 
 /// Says why git opens no repository though there is one, and the way out.

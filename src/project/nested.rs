@@ -3,8 +3,12 @@
 use super::Changes;
 use super::EntryKind;
 use super::Project;
+use super::name_of;
+use super::names::bytes_of;
+use super::path_of;
 use anyhow::Result;
 use std::collections::BTreeSet;
+use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
 
 impl Project {
@@ -18,12 +22,12 @@ impl Project {
     pub fn nested_among(&self, changes: &Changes) -> Result<Vec<String>> {
         // git names an untracked folder as a whole only when it is a repository.
         let mut nested: BTreeSet<String> =
-            changes.untracked.iter().filter_map(|path| path.strip_suffix('/').map(str::to_owned)).collect();
+            changes.untracked.iter().filter_map(|path| bytes_of(path).strip_suffix(b"/").map(name_of)).collect();
         let entries = self.head()?.map_or_else(|| Ok(Vec::new()), |head| self.entries(&head.tree))?;
         let links = entries.into_iter().filter(|entry| entry.kind == EntryKind::Submodule);
-        let paths = links.map(|entry| entry.path.to_string_lossy().into_owned());
+        let paths = links.map(|entry| name_of(entry.path.as_os_str().as_bytes()));
         // What was not fetched cannot help a check to pass.
-        let mut paths = paths.filter(|path| self.root.join(path).join(".git").exists()).peekable();
+        let mut paths = paths.filter(|path| self.root.join(path_of(path)).join(".git").exists()).peekable();
         if paths.peek().is_some() {
             let submodules = self.submodules(&self.root)?;
             nested.extend(paths.filter(|path| !submodules.contains(path)));
@@ -41,7 +45,7 @@ impl Project {
         let listed = ["config", "--file", &file, "-z", "--get-regexp", r"^submodule\..*\.path$"];
         // It fails when nothing matches.
         let listing = self.git(&listed, None).unwrap_or_default();
-        let values = listing.split(|byte| *byte == 0).map(String::from_utf8_lossy);
-        Ok(values.filter_map(|entry| Some(entry.split_once('\n')?.1.to_owned())).collect())
+        let values = listing.split(|byte| *byte == 0).filter_map(|entry| entry.splitn(2, |byte| *byte == b'\n').nth(1));
+        Ok(values.map(name_of).collect())
     }
 }

@@ -19,14 +19,11 @@ use std::path::PathBuf;
 /// Where this program itself lies inside.
 pub(super) const OWN_PROGRAM: &str = "/run/longhaul/longhaul";
 
-/// Where the git folder of the project lies for a checkout that is shown at the project's own path.
-pub const COMMON_OF_CHECKOUT: &str = "/run/longhaul/git";
+/// Where the objects of git lie for a checkout that is shown at the project's own path.
+pub const OBJECTS_OF_CHECKOUT: &str = "/run/longhaul/objects";
 
 /// The descriptor from which bubblewrap reads its filter. It closes it then: nobody misses an output that nobody reads.
 const FILTER: &str = "1";
-
-/// What of a git folder a checkout sees: what commits are made of, and nothing that somebody may have laid beside it.
-const GIT_OF_CHECKOUT: [&str; 6] = ["config", "objects", "packed-refs", "refs", "shallow", "HEAD"];
 
 /// What of `/proc` would let the superuser reach the machine, read-only or empty inside.
 const PROC_READ_ONLY: [&str; 6] = ["asound", "bus", "fs", "irq", "sys", "sysrq-trigger"];
@@ -44,12 +41,13 @@ const MACHINE_SECRETS: [&str; 7] = [
 ];
 
 /// Keys and the like, below the home, for a project that holds its user's home.
-const HOME_SECRETS: [&str; 14] = [
+const HOME_SECRETS: [&str; 15] = [
     ".ssh",
     ".aws",
     ".azure",
     ".config/gcloud",
     ".config/gh",
+    ".config/git/credentials",
     ".config/longhaul",
     ".docker",
     ".gnupg",
@@ -85,6 +83,8 @@ pub struct Room {
     /// Further folders, at their own paths: read-only, and writable.
     pub shown: Vec<PathBuf>,
     pub writable: Vec<PathBuf>,
+    /// The objects that the git folder of a checkout names.
+    pub objects: Option<PathBuf>,
     pub network: Network,
 }
 
@@ -118,7 +118,8 @@ impl Room {
         let inside = inside.chain(homes::hidden(settings));
         inside.filter(|secret| secret.starts_with(&self.root)).for_each(|secret| mounts.hide(&secret));
         if self.folder != self.root {
-            self.git_of_checkout(mounts);
+            let objects = self.objects.iter();
+            objects.for_each(|objects| mounts.mount("--ro-bind", objects, Path::new(OBJECTS_OF_CHECKOUT)));
             self.shown.iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
             return Ok(());
         }
@@ -130,16 +131,6 @@ impl Room {
         self.shown.iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
         state.iter().for_each(|state| mounts.0.extend(["--remount-ro".into(), state.into()]));
         Ok(())
-    }
-
-    /// Shows a checkout what its own git folder names as the common one.
-    fn git_of_checkout(&self, mounts: &mut Mounts) {
-        for name in GIT_OF_CHECKOUT {
-            let from = self.common_dir.join(name);
-            if from.exists() && !from.is_symlink() {
-                mounts.mount("--ro-bind", &from, &Path::new(COMMON_OF_CHECKOUT).join(name));
-            }
-        }
     }
 }
 

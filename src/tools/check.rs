@@ -3,7 +3,10 @@
 use serde_json::Value;
 
 use crate::checklist::Feature;
+use crate::failure::Failure;
+use crate::failure::Kind;
 use crate::gate::Gate;
+use crate::gate::Known;
 use crate::gate::Trial;
 use crate::message::ToolResult;
 use crate::tools::artifacts::Artifacts;
@@ -30,12 +33,21 @@ pub(super) fn call(
     let check =
         feature.check.as_ref().ok_or_else(|| tell(format!("`{}` has no check: hand over and say so", feature.id)))?;
     let ended = if shell.is_reached_from_outside() { shell.end_jobs() } else { Vec::new() };
-    let trial = gate.try_out(check, pinned)?;
+    let known = Known { since: feature.since().map(str::to_owned), ..Known::default() };
+    let trial = gate.try_out(check, &known, pinned).map_err(told_if_broken)?;
     let mut text = told(&trial, artifacts)?;
     if !ended.is_empty() {
         text.push_str(&format!("[{}, as the gate does; `setup` starts servers again]\n", jobs_ended(&ended)));
     }
     Ok(ToolResult::text(text))
+}
+
+/// A repository that the session itself broke is its own to know of; at its end it is made whole.
+fn told_if_broken(error: anyhow::Error) -> ToolError {
+    match error.downcast_ref::<Failure>() {
+        Some(failure) if failure.kind == Kind::Integrity => tell(format!("the check cannot run: {failure}")),
+        _ => error.into(),
+    }
 }
 
 fn told(trial: &Trial, artifacts: &Artifacts) -> anyhow::Result<String> {

@@ -9,6 +9,7 @@ use longhaul::checklist::Checklist;
 use longhaul::clock::Clock;
 use longhaul::gate::CheckFiles;
 use longhaul::gate::Gate;
+use longhaul::gate::Reading;
 use longhaul::memory::Author;
 use longhaul::memory::Caps;
 use longhaul::memory::Change;
@@ -75,6 +76,8 @@ impl Session {
             interrupt: &interrupt,
             files,
             init_script: Some(longhaul::tools::init_command("init.sh", longhaul::tools::Phase::Start)),
+            install_script: None,
+            reuse: longhaul::gate::Reuse::Alike,
             artifacts: self.project.home().join("artifacts"),
             left_out: Vec::new(),
             before: longhaul::project::Marks::new(),
@@ -82,7 +85,8 @@ impl Session {
             clock: Clock::system(),
         };
         let mut feature = checklist.get("login").unwrap().clone();
-        let pins = gate.closure(feature.check.as_ref().unwrap()).unwrap();
+        let pins =
+            longhaul::gate::closure(&project, feature.check.as_ref().unwrap(), &gate.files, Reading::All).unwrap();
         feature.check.as_mut().unwrap().pins = pins.into_iter().map(|file| (file.path, file.id)).collect();
 
         let place = Place::in_project(project.root(), project.common_dir());

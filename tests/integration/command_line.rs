@@ -88,6 +88,17 @@ fn a_rehearsal_serves_until_it_is_interrupted() {
 }
 
 #[test]
+fn a_rehearsal_whose_script_has_ended_says_so() {
+    let project = Project::ready().feature("a", "test -f a");
+    project.write("../script.toml", "[[session]]\n[[session.reply]]\ntext = \"hello\"\n");
+    let told = "the script `../script.toml` has ended: a request found no reply left in it";
+
+    project.run(["rehearse", "../script.toml", "--", "run"]).exits(5).tells(told);
+    project.run(["rehearse", "../script.toml", "--", "run", "--sessions", "1"]).exits(3).hides("has ended");
+    project.run(["rehearse", "../script.toml", "--", "status"]).exits(0).tells("the script had 1 reply left");
+}
+
+#[test]
 fn a_reader_that_goes_away_is_no_failure() {
     let project = Project::ready();
     let mut log = project.start(["log", "-p"]);

@@ -297,3 +297,125 @@ fn settings_of_git_in_a_file_of_the_home_hold_inside() {
     // That setting is read by the held git that commits: without it the line would keep its end.
     assert_eq!(project.git(["cat-file", "-s", "HEAD:a"]), "2");
 }
+
+/// Of the user's folder of git's settings a held `git` sees the settings, and not the credentials beside them.
+#[test]
+fn a_held_git_sees_no_credentials_where_the_users_settings_lie_elsewhere() {
+    for (sandboxed, seen) in [(true, ""), (false, "token-of-git\n")] {
+        let project = Project::new();
+        let config = project.home().join("elsewhere/git");
+        std::fs::create_dir_all(&config).unwrap();
+        std::fs::write(config.join("credentials"), "token-of-git\n").unwrap();
+        let reads = "cat \"$XDG_CONFIG_HOME/git/credentials\" >> .git/seen 2>/dev/null; cat";
+        std::fs::write(config.join("config"), format!("[filter \"f\"]\nclean = {reads:?}\n")).unwrap();
+        let elsewhere = project.home().join("elsewhere").display().to_string();
+        let project = project.variable("XDG_CONFIG_HOME", &elsewhere);
+        let project = if sandboxed { project.sandboxed() } else { project };
+        project.write(".gitattributes", "*.txt filter=f\n");
+        project.write(".git/seen", "");
+        project.git(["add", "-A"]);
+        project.git(["commit", "-qm", "filter"]);
+        project.run(["init"]).exits(0);
+        let project = project
+            .feature("a", "test -f a.txt")
+            .model([session([reply([bash("echo a > a.txt")]), reply([hand_over()])])]);
+        project.write(".git/seen", "");
+
+        project.run(["run"]).exits(0);
+
+        let read = project.read(".git/seen");
+        assert_eq!(read.is_empty(), seen.is_empty(), "sandboxed {sandboxed}: {read:?}");
+        assert!(seen.is_empty() || read.starts_with(seen), "{read:?}");
+    }
+}
+
+/// What a filter of the project leaves, which runs when longhaul's own `git` looks and commits, does not outlive the run.
+#[test]
+fn what_a_filter_of_gits_leaves_does_not_outlive_the_run() {
+    for project in [Project::ready().sandboxed(), Project::ready()] {
+        let word = format!("300.3{}", std::process::id());
+        let filter =
+            format!("setsid -f sleep {word} >/dev/null 2>&1; pgrep -f 'sleep {word}' >> .git/filter-left; cat");
+        project.git(["config", "filter.stay.clean", &filter]);
+        project.write(".gitattributes", "*.txt filter=stay\n");
+        project.git(["add", "-A"]);
+        project.git(["commit", "-qm", "filter"]);
+        let project = project
+            .feature("a", "test -f a.txt")
+            .model([session([reply([bash("echo a > a.txt")]), reply([hand_over()])])]);
+
+        project.run(["run"]).exits(0);
+
+        assert!(!project.read(".git/filter-left").is_empty(), "the filter did its part");
+        assert_eq!(living(&word), Vec::<String>::new());
+    }
+}
+
+/// A service with a socket in a folder that the sandbox shows.
+struct Service {
+    folder: std::path::PathBuf,
+    _listener: std::os::unix::net::UnixListener,
+}
+
+impl Service {
+    /// Starts one; none where no such folder can be made.
+    fn start(name: &str) -> Option<Self> {
+        let folder = std::path::PathBuf::from(format!("/var/lib/longhaul-test-{}-{name}", std::process::id()));
+        std::fs::create_dir(&folder).ok()?;
+        let _listener = std::os::unix::net::UnixListener::bind(folder.join("socket")).unwrap();
+        Some(Self { folder, _listener })
+    }
+
+    /// A command that says whether it reaches the service.
+    fn reach(&self) -> serde_json::Value {
+        let socket = self.folder.join("socket");
+        let connect = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])";
+        bash(&format!("python3 -c '{connect}' {} 2>/dev/null && echo reached || echo out of reach", socket.display()))
+    }
+}
+
+impl Drop for Service {
+    fn drop(&mut self) {
+        std::fs::remove_dir_all(&self.folder).ok();
+    }
+}
+
+#[test]
+fn a_socket_of_a_service_that_is_there_when_the_sandbox_opens_is_out_of_reach() {
+    let Some(service) = Service::start("there") else {
+        return crate::support::skipped("nothing can be written below `/var/lib`");
+    };
+    let looks = || session([reply([service.reach()]), reply([hand_over()])]);
+    let project = || Project::ready().feature("a", "test -f a").model([looks()]);
+
+    assert!(told(&project().sandboxed())[0].starts_with("out of reach"));
+    assert!(told(&project())[0].starts_with("reached"), "in plain mode it is not hidden");
+}
+
+/// What the README calls not held: a service that starts later.
+#[test]
+fn a_socket_of_a_service_that_starts_later_is_not_hidden() {
+    let folder = std::path::PathBuf::from(format!("/var/lib/longhaul-test-{}-later", std::process::id()));
+    let waits = format!("touch opened; while [ ! -e {}/socket ]; do sleep 0.05; done", folder.display());
+    let connect = "import socket, sys; socket.socket(socket.AF_UNIX).connect(sys.argv[1])";
+    let reaches = format!("python3 -c '{connect}' {}/socket && echo reached", folder.display());
+    let project = Project::ready()
+        .sandboxed()
+        .feature("a", "test -f a")
+        .model([session([reply([bash(&waits), bash(&reaches)]), reply([hand_over()])])]);
+    if std::fs::create_dir(&folder).and_then(|()| std::fs::remove_dir(&folder)).is_err() {
+        return crate::support::skipped("nothing can be written below `/var/lib`");
+    }
+    let opened = project.root().join("opened");
+    let service = std::thread::spawn(move || {
+        while !opened.exists() {
+            std::thread::sleep(Duration::from_millis(10));
+        }
+        Service::start("later")
+    });
+
+    let told = told(&project);
+
+    assert!(service.join().unwrap().is_some());
+    assert!(told[1].starts_with("reached"), "{told:?}");
+}

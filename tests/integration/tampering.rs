@@ -246,16 +246,13 @@ fn tracked_files_behind_a_link_or_turned_into_pipes_do_not_stop_the_commit_of_th
 }
 
 #[test]
-fn a_session_that_detaches_head_does_not_end_a_run_as_done() {
+fn a_session_that_detaches_head_ends_a_run_as_done_only_with_its_work_on_the_branch() {
     let project = Project::ready().feature("f", "test -f f").model([does("git checkout -q --detach; touch f")]);
 
-    let run = project.run(["run"]);
+    project.run(["run"]).exits(0).tells("began on `main` and ended on a detached HEAD; the branch has its commits now");
 
-    run.exits(2).tells("began on `main` and ended on a detached HEAD").tells("git switch -c NAME");
-    let work = project.git(["rev-parse", "HEAD"]);
-    project.git(["switch", "-q", "-c", "work"]);
-    project.run(["run"]).exits(0);
-    assert_eq!(project.git(["rev-parse", "work"]), work);
+    assert_eq!(project.git(["symbolic-ref", "HEAD"]), "refs/heads/main");
+    assert_eq!(project.git(["log", "-1", "--name-only", "--format=%s", "main"]), "wip(session 1)\n\nf");
 }
 
 #[test]
@@ -355,4 +352,39 @@ fn what_git_refuses_to_add_keeps_nothing_else_out_of_the_commit() {
         Project::ready().feature("a", "test -f a").model([session([reply([bash(odd)]), reply([hand_over()])])]);
     project.run(["run", "--sessions", "1"]).tells("git refuses to add it");
     assert_eq!(project.status("a"), "proven");
+}
+
+/// The file of excludes lies where commands write too. A link there, or in place of its folder, leads our own hand out of
+/// the repository.
+#[test]
+fn a_link_in_place_of_the_file_of_excludes_is_not_written_through() {
+    for linked in ["info/exclude", "info"] {
+        let project = Project::new();
+        let outside = project.home().join("outside");
+        std::fs::create_dir_all(&outside).unwrap();
+        let file = outside.join("exclude");
+        std::fs::write(&file, "mine\n").unwrap();
+        let target = if linked == "info" { outside.clone() } else { file.clone() };
+        let place = project.root().join(".git").join(linked);
+        if place.is_dir() {
+            std::fs::remove_dir_all(&place).unwrap();
+        } else {
+            std::fs::remove_file(&place).unwrap();
+        }
+        std::os::unix::fs::symlink(target, &place).unwrap();
+
+        let run = project.run(["init"]);
+
+        run.exits(1).tells("info/exclude` is no plain file: remove it, git makes do without");
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine\n", "{linked}");
+        // The twin: who appends without a look writes outside.
+        let text = "echo .longhaul/ >> .git/info/exclude";
+        let appended = std::process::Command::new("sh").args(["-c", text]).current_dir(project.root()).status();
+        assert!(appended.unwrap().success());
+        assert_eq!(std::fs::read_to_string(&file).unwrap(), "mine\n.longhaul/\n", "{linked}");
+        // The way out is one.
+        std::fs::remove_file(&place).unwrap();
+        project.run(["init"]).exits(0);
+        assert!(project.read(".git/info/exclude").starts_with(".longhaul/\n"));
+    }
 }

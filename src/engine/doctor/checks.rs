@@ -10,16 +10,19 @@ use crate::engine::workspace::Workspace;
 use crate::gate::Check;
 use crate::gate::Kind;
 use crate::process;
+use crate::project::read_beneath;
 use crate::sandbox;
 use anyhow::Result;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::fs;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 /// Spellings of the folder with memory's check files.
 const CHECKS: [&str; 2] = ["$LONGHAUL_CHECKS/", "${LONGHAUL_CHECKS}/"];
+
+/// No script is larger.
+const LARGEST: u64 = 1 << 20;
 
 /// How deep scripts that start scripts are followed.
 const DEPTH: usize = 3;
@@ -68,7 +71,7 @@ pub(super) fn init_script(ws: &mut Workspace, machine: &Machine<'_>) -> Result<V
         return Ok(vec![Finding::ok(TOPIC, "no init script is named: the project starts nothing")]);
     };
     let path = ws.project.root().join(&script);
-    let Ok(bytes) = fs::read(&path) else {
+    let Ok(Some(bytes)) = read_beneath(ws.project.root(), Path::new(&script), LARGEST) else {
         let text = format!("the init script `{script}` is not there, or cannot be read");
         return Ok(vec![Finding::missing(TOPIC, text, "write it, or name another one in init.md")]);
     };
@@ -151,7 +154,10 @@ impl Reader<'_, '_> {
     fn script(&self, word: &str, cwd: &str) -> Option<String> {
         let bytes = match CHECKS.iter().find_map(|folder| word.strip_prefix(folder)) {
             Some(name) => self.ws.memory.read(&format!("checks/{name}")).ok().flatten()?,
-            None => fs::read(self.ws.project.root().join(cwd).join(word)).ok()?,
+            None => {
+                let (root, path) = (self.ws.project.root(), Path::new(cwd).join(word));
+                read_beneath(root, path.strip_prefix(root).unwrap_or(&path), LARGEST).ok().flatten()?
+            }
         };
         String::from_utf8(bytes).ok()
     }

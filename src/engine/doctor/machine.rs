@@ -10,6 +10,7 @@ use crate::process::Interrupt;
 use crate::sandbox;
 use crate::sandbox::Choice;
 use crate::sandbox::Lacking;
+use crate::sandbox::Level;
 use crate::sandbox::Mode;
 use crate::sandbox::WhyPlain;
 use std::collections::BTreeMap;
@@ -36,6 +37,12 @@ impl<'a> Machine<'a> {
     /// Returns the user's home.
     pub(super) fn home(&self) -> Option<&Path> {
         self.outer.get("HOME").map(Path::new)
+    }
+
+    /// Returns the settings with what was found to hold commands; none where nothing does.
+    pub fn held(&self, settings: &sandbox::Settings) -> Option<sandbox::Settings> {
+        let Ok(Choice::Bubblewrap(found)) = &self.choice else { return None };
+        Some(sandbox::Settings { level: Level::Bubblewrap, bwrap: found.program.clone(), ..settings.clone() })
     }
 
     /// Tells whether bubblewrap will hold the commands.

@@ -10,6 +10,7 @@ pub use machine::Machine;
 pub use machine::machine;
 pub use project::project;
 
+use crate::failure::Failure;
 use serde::Serialize;
 
 /// How it stands with one thing.
@@ -48,5 +49,11 @@ impl Finding {
     /// Tells what is missing, and how to get it.
     pub fn missing(topic: &'static str, text: impl Into<String>, way_out: impl Into<String>) -> Self {
         Self { topic, status: Status::Missing, text: text.into(), way_out: Some(way_out.into()) }
+    }
+
+    /// Tells what an error stands in the way of, with the way out that it names.
+    pub fn failed(topic: &'static str, error: &anyhow::Error) -> Self {
+        let hint = error.downcast_ref::<Failure>().and_then(|failure| failure.hint.clone());
+        Self { way_out: hint, ..Self::missing(topic, format!("{error:#}"), "") }
     }
 }

@@ -11,6 +11,7 @@ use crate::gate;
 use crate::project::Project;
 use crate::project::listed;
 use crate::sandbox;
+use crate::sandbox::Git;
 use anyhow::Result;
 use std::path::Path;
 
@@ -19,12 +20,19 @@ const TEMPLATES: &str = ".longhaul/templates";
 
 /// Looks at the repository, and at what memory holds when there is one.
 pub fn project(
-    project: &Project,
+    project: &mut Project,
     ws: Option<&mut Workspace>,
     settings: &Settings,
     machine: &Machine<'_>,
 ) -> Result<Vec<Finding>> {
-    let mut findings = vec![branch(project)?, clean(project)?, checkout(project, settings)?];
+    // What is inside the project can have settings that make git run programs.
+    if let Some(held) = machine.held(&settings.sandbox) {
+        project.hold_git(&held, Git::ReadOnly)?;
+    }
+    let project = &*project;
+    let looks = [("project", branch(project)), ("tree", clean(project)), ("checkout", checkout(project, settings))];
+    let mut findings: Vec<Finding> =
+        looks.into_iter().map(|(topic, found)| found.unwrap_or_else(|error| Finding::failed(topic, &error))).collect();
     findings.extend(templates(project.root()));
     if machine.confines() {
         findings.extend(sandbox::left_out(&settings.sandbox).iter().map(|folder| left_out(folder)));
@@ -77,7 +85,8 @@ fn left_out(folder: &Path) -> Finding {
 
 /// Says where checks run, and why.
 fn checkout(project: &Project, settings: &Settings) -> Result<Finding> {
-    let (place, why) = gate::place(project, settings.gate.checkout, &settings.gate.prepare)?;
+    let gate::Site { place, why, .. } =
+        gate::site(project, settings.gate.checkout, &settings.gate.prepare, None, None)?;
     Ok(Finding::ok("checkout", format!("{place}: {why}")))
 }
 

@@ -6,14 +6,6 @@ use crate::project::Project;
 use crate::project::listed;
 use anyhow::Result;
 
-/// Returns the commit that the working tree shows, or in words why it shows none.
-pub(in crate::gate) fn committed(project: &Project, left_out: &[String]) -> Result<Result<Head, String>> {
-    let Some(head) = project.head()? else {
-        return Ok(Err("the project has no commit yet".to_owned()));
-    };
-    Ok(uncommitted(project, left_out)?.map_or(Ok(head), Err))
-}
-
 /// Tells in words what lies in the working tree and is in no commit, though a check might rest on it.
 pub(in crate::gate) fn uncommitted(project: &Project, left_out: &[String]) -> Result<Option<String>> {
     let changes = project.changes()?;

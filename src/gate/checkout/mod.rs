@@ -5,20 +5,28 @@
 
 mod copy;
 mod in_place;
+mod links;
 mod overlay;
+mod place;
 mod prepared;
 mod private;
 mod seal;
 
 pub(in crate::gate) use copy::copy;
-pub(in crate::gate) use in_place::committed;
 pub(in crate::gate) use in_place::left_head;
 pub(in crate::gate) use in_place::moved;
 pub(in crate::gate) use in_place::uncommitted;
 pub(in crate::gate) use overlay::drop_compiled;
 pub(in crate::gate) use overlay::is_of_project;
 pub(in crate::gate) use overlay::overlay;
+pub use place::Checkout;
+pub use place::Place;
+pub use place::Site;
+pub use place::site;
+pub(in crate::gate) use place::way_out;
 pub(in crate::gate) use prepared::Prepared;
+pub use prepared::Reuse;
+pub(in crate::gate) use prepared::named_in;
 pub(in crate::gate) use private::Private;
 
 use crate::project::Entry;
@@ -28,60 +36,10 @@ use crate::project::file_id;
 use crate::project::is_lock_file;
 use anyhow::Result;
 use seal::Seal;
-use std::fmt::Display;
-use std::fmt::Formatter;
-use std::fs;
 use std::fs::File;
 use std::io::Read;
-use std::path::Component;
 use std::path::Path;
 use std::path::PathBuf;
-
-/// What the setting `gate.checkout` asks for.
-#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
-pub enum Checkout {
-    #[default]
-    Auto,
-    Clean,
-    InPlace,
-}
-
-/// Where a check ran; kept in the evidence.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Place {
-    Clean,
-    InPlace,
-    Copy,
-}
-
-impl Display for Place {
-    fn fmt(&self, formatter: &mut Formatter) -> std::fmt::Result {
-        formatter.write_str(match self {
-            Self::Clean => "clean",
-            Self::InPlace => "in-place",
-            Self::Copy => "copy",
-        })
-    }
-}
-
-/// Tells where the checks of a project run, and why.
-pub fn place(project: &Project, wanted: Checkout, prepare: &str) -> Result<(Place, String)> {
-    match wanted {
-        Checkout::Clean => return Ok((Place::Clean, "`gate.checkout` says so".to_owned())),
-        Checkout::InPlace => return Ok((Place::InPlace, "`gate.checkout` says so".to_owned())),
-        Checkout::Auto if !prepare.trim().is_empty() => {
-            return Ok((Place::Clean, "`gate.prepare` installs what it needs".to_owned()));
-        }
-        Checkout::Auto => {}
-    }
-    let head = project.head()?;
-    let entries = head.map_or_else(|| Ok(Vec::new()), |head| project.entries(&head.tree))?;
-    let mut paths = entries.iter().map(|entry| entry.path.to_string_lossy());
-    Ok(match paths.find(|path| is_lock_file(path)) {
-        Some(path) => (Place::InPlace, format!("`{path}` is there, and no `gate.prepare` installs what it names")),
-        None => (Place::Clean, "there is no lock file".to_owned()),
-    })
-}
 
 /// A tree that a check can run on.
 pub(in crate::gate) struct Tree {
@@ -93,6 +51,10 @@ pub(in crate::gate) struct Tree {
     pub difference: String,
     /// What a person should know of it.
     pub disclosed: Vec<String>,
+    /// What it lacks on purpose: told of a check that does not pass on it.
+    pub lacking: Vec<String>,
+    /// The tree from which was made what installing laid into it.
+    pub prepared: Option<String>,
     seal: Option<Seal>,
     /// Gone with the tree.
     pub private: Option<Private>,
@@ -110,8 +72,18 @@ impl Tree {
     }
 
     fn new(folder: PathBuf, place: Place, private: Option<Private>) -> Self {
-        let (overlaid, difference, disclosed) = (Vec::new(), String::new(), Vec::new());
-        Self { folder, place, overlaid, difference, disclosed, seal: None, private }
+        let (overlaid, disclosed, lacking) = (Vec::new(), Vec::new(), Vec::new());
+        Self {
+            folder,
+            place,
+            overlaid,
+            difference: String::new(),
+            disclosed,
+            lacking,
+            prepared: None,
+            seal: None,
+            private,
+        }
     }
 
     /// Remembers the tracked files as they are now.
@@ -126,60 +98,68 @@ impl Tree {
     }
 }
 
-/// Writes a tree of the project into the private folder, with a git folder of its own, and says what is odd about it.
-pub(in crate::gate) fn check_out(project: &Project, tree: &str, private: &Private) -> Result<Vec<String>> {
+/// What is to be known of a tree that was written somewhere.
+#[derive(Debug, Default)]
+pub(in crate::gate) struct Written {
+    /// For whoever looks at a result.
+    pub odd: Vec<String>,
+    /// What it lacks on purpose, as [`Tree::lacking`].
+    pub lacking: Option<String>,
+}
+
+/// Writes a tree of the project into the private folder, with a git folder of its own. Commands see it at `at`; links out
+/// of it that are not those of the commit `since` are left out.
+pub(in crate::gate) fn check_out(
+    project: &Project,
+    tree: &str,
+    since: Option<&str>,
+    private: &mut Private,
+    at: &Path,
+) -> Result<Written> {
     let missing = project.check_out(tree, &private.place())?;
-    if let Some(head) = project.head()? {
-        project.lend_git(&private.git_dir(), &head.commit, &private.place())?;
-    }
-    let mut odd: Vec<String> = missing
-        .iter()
-        .map(|path| format!("`{path}` is not there: its commit was not fetched, or it is no submodule"))
-        .collect();
-    let (mut pointers, mut filtered, mut leading_out) = (Vec::new(), Vec::new(), Vec::new());
-    for entry in project.entries(tree)? {
+    let lent = lend(project, tree, private)?;
+    let absent = |path| format!("`{path}` is not there: its commit was not fetched, or it is no submodule");
+    let mut odd: Vec<String> = missing.iter().map(absent).collect();
+    let (mut pointers, mut filtered) = (Vec::new(), Vec::new());
+    let entries = project.entries(tree)?;
+    for entry in &entries {
         let path = private.tree().join(&entry.path);
         let name = entry.path.to_string_lossy().into_owned();
-        if entry.kind == EntryKind::Link && leads_out(&entry.path, &path) {
-            leading_out.push(name);
-        } else if is_pointer(&path) {
+        if is_pointer(&path) {
             pointers.push(name);
         } else if matches!(entry.kind, EntryKind::File | EntryKind::Executable) && file_id(&path)? != entry.id {
             project.require_sound(&entry.id, &name)?;
             filtered.push(name);
         }
     }
+    let (kept, left_out) = links::leading_out(project, &entries, since, &private.tree(), at)?;
     odd.extend(told("LFS pointers instead of the files", &pointers));
     odd.extend(told("other bytes than in the commit, written by a filter of git's", &filtered));
-    odd.extend(told("links to files in no commit", &leading_out));
-    Ok(odd)
-}
-
-/// Tells whether a link leads out of the tree in which it lies at `path`.
-fn leads_out(path: &Path, link: &Path) -> bool {
-    let Ok(target) = fs::read_link(link) else { return false };
-    let mut depth = path.components().count() - 1;
-    target.is_absolute()
-        || target.components().any(|part| match part {
-            Component::ParentDir if depth == 0 => true,
-            Component::ParentDir => {
-                depth -= 1;
-                false
-            }
-            _ => {
-                depth += 1;
-                false
-            }
-        })
+    odd.extend(told("links to files in no commit", &kept));
+    odd.extend(told(
+        "left out, since they lead to files in no commit and came after the check was approved",
+        &left_out,
+    ));
+    odd.extend(lent);
+    let lacking = told(
+        "links that lead out of the project, so they are not in the tested tree; commit the file itself",
+        &left_out,
+    );
+    Ok(Written { odd, lacking })
 }
 
 /// Gives a copy of the working tree a git folder of its own, with the index of this tree.
-pub(in crate::gate) fn lend_git(project: &Project, tree: &str, private: &Private) -> Result<()> {
+pub(in crate::gate) fn lend_git(project: &Project, tree: &str, private: &mut Private) -> Result<Option<String>> {
     project.read_index(tree, &private.place())?;
-    match project.head()? {
-        Some(head) => project.lend_git(&private.git_dir(), &head.commit, &private.place()),
-        None => Ok(()),
-    }
+    lend(project, tree, private)
+}
+
+/// Makes the git folder of a checkout, and says what is odd about it.
+fn lend(project: &Project, tree: &str, private: &mut Private) -> Result<Option<String>> {
+    let Some(head) = project.head()? else { return Ok(None) };
+    let lent = project.lend_git(&private.git_dir(), &head.commit, tree, &private.place())?;
+    private.objects = Some(lent.objects);
+    Ok(lent.odd)
 }
 
 fn told(what: &str, paths: &[String]) -> Option<String> {

@@ -3,6 +3,7 @@
 use crate::gate::Pinned;
 use crate::gate::closure::Mode;
 use crate::gate::closure::Pin;
+use crate::project::path_of;
 use anyhow::Context;
 use anyhow::Result;
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ pub(in crate::gate) fn overlay(
     let there: BTreeMap<&str, &Pinned> = now.iter().map(|file| (file.path.as_str(), file)).collect();
     for file in now.iter().filter(|file| is_of_project(&file.path) && file.id.is_some()) {
         if !matches!(pins.get(&file.path), Some(Some(_))) {
-            take_out(folder, Path::new(&file.path))?;
+            take_out(folder, &path_of(&file.path))?;
             touched.push(file.path.clone());
         }
     }
@@ -38,7 +39,7 @@ pub(in crate::gate) fn overlay(
         let known = pinned(pin.id).filter(|bytes| crate::project::blob_id(bytes) == pin.id);
         let Some(bytes) = known.filter(|_| pin.mode != Some(Mode::Link)) else { return Ok(Err(path.clone())) };
         let mode = pin.mode.or(file.map(|file| file.mode)).unwrap_or(Mode::Plain);
-        lay(folder, Path::new(path), &bytes, mode)?;
+        lay(folder, &path_of(path), &bytes, mode)?;
         touched.push(path.clone());
     }
     Ok(Ok(touched))
@@ -106,7 +107,7 @@ mod tests {
 
     fn file(path: &str, bytes: &str) -> Pinned {
         let id = Some(crate::project::blob_id(bytes.as_bytes()));
-        Pinned { path: path.to_owned(), id, mode: Mode::Plain, bytes: bytes.into() }
+        Pinned { path: path.to_owned(), id, mode: Mode::Plain, bytes: Some(bytes.into()) }
     }
 
     /// Makes a tree whose `tests` is a link to a folder outside, with a file in it.

@@ -15,7 +15,11 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// A folder that only this user can enter. It is empty at first and gone when this is dropped.
-pub(in crate::gate) struct Private(PathBuf);
+pub(in crate::gate) struct Private {
+    folder: PathBuf,
+    /// The objects that the git folder names, once it was lent.
+    pub objects: Option<PathBuf>,
+}
 
 impl Private {
     /// Opens the folder of the project at `root` below `scratch`.
@@ -32,19 +36,19 @@ impl Private {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => require_own(&path)?,
             made => made.with_context(|| format!("could not make the folder `{}`", path.display()))?,
         }
-        let private = Self(path);
+        let private = Self { folder: path, objects: None };
         private.empty()?;
         Ok(private)
     }
 
     /// Returns where the tree lies.
     pub(in crate::gate) fn tree(&self) -> PathBuf {
-        self.0.join("tree")
+        self.folder.join("tree")
     }
 
     /// Returns the git folder of the tree.
     pub(in crate::gate) fn git_dir(&self) -> PathBuf {
-        self.0.join("git")
+        self.folder.join("git")
     }
 
     /// Returns the tree and its index, for `git`.
@@ -67,7 +71,7 @@ impl Private {
 impl Drop for Private {
     fn drop(&mut self) {
         // What cannot be removed now is removed before the next use.
-        remove(&self.0).ok();
+        remove(&self.folder).ok();
     }
 }
 
@@ -102,7 +106,7 @@ mod tests {
     #[test]
     fn a_folder_that_others_can_enter_is_refused() {
         let scratch = tempfile::tempdir().unwrap();
-        let folder = Private::open(scratch.path(), Path::new("/p")).unwrap().0.clone();
+        let folder = Private::open(scratch.path(), Path::new("/p")).unwrap().folder.clone();
         fs::create_dir(&folder).unwrap();
         fs::set_permissions(&folder, fs::Permissions::from_mode(0o755)).unwrap();
         assert!(Private::open(scratch.path(), Path::new("/p")).is_err());

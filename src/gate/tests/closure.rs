@@ -53,8 +53,11 @@ fn a_closure_holds_what_the_patterns_say() {
         closure: ["e2e", "!e2e/tmp/**", "src/*.rs", "missing.txt"].map(str::to_owned).to_vec(),
         ..Check::command("sh checks/x_test.sh && cd web && pytest tests/*.py src/product.txt")
     };
-    let paths: Vec<(String, bool)> =
-        bench.gate().closure(&check).unwrap().into_iter().map(|file| (file.path, file.id.is_some())).collect();
+    let paths: Vec<(String, bool)> = closure(&bench.project, &check, &bench.files, Reading::All)
+        .unwrap()
+        .into_iter()
+        .map(|file| (file.path, file.id.is_some()))
+        .collect();
     let expected = [
         ("./checks/x_test.sh", true),
         ("e2e/a.ts", true),
@@ -83,4 +86,66 @@ fn a_closure_follows_scripts_to_what_they_name() {
         paths(&Check::command("run-all $LONGHAUL_CHECKS")),
         ["checks/a.sh", "checks/lib/b.sh", "checks/other.sh", "tests/a.py"]
     );
+}
+
+/// Checks that name their test, and where it lies.
+const NAMED: [(&str, &str); 4] = [
+    ("python3 -m unittest tests.test_login", "tests/test_login.py"),
+    ("cargo test --test login", "tests/login.rs"),
+    ("cargo test -p web --test login", "crates/web/tests/login.rs"),
+    ("go test ./tests/...", "tests/login_test.go"),
+];
+
+/// Puts what the runner would do with the file before the text that names it.
+fn looking(name: &str) -> String {
+    let test = "$(find . -name '*login*' -type f -not -path './.git/*')";
+    format!("grep -q \"$(cat {test})\" src/product.txt || exit 1; exit; {name}")
+}
+
+#[test]
+fn a_test_that_is_named_and_not_by_its_path_is_pinned_with_what_is_beside_it_in_its_folder() {
+    for (name, path) in NAMED {
+        let bench = Bench::new();
+        bench.write("crates/web/Cargo.toml", "");
+        bench.write(path, "after\n");
+        bench.commit();
+        let check = bench.approved(&looking(name));
+        assert!(check.pins[path].is_some(), "{name}: {:?}", check.pins);
+        bench.write(path, "before\n");
+        bench.commit();
+        assert_eq!(bench.finding(&check), Finding::Failed, "{name}");
+        fs::remove_file(bench.root().join(path)).unwrap();
+        bench.work();
+        assert_eq!(bench.finding(&check), Finding::Passed, "{name}: it is laid in its place");
+        // The twin: without the pin the edited test decides.
+        let unpinned = Check { pins: BTreeMap::new(), ..check };
+        bench.write(path, "before\n");
+        bench.write("src/product.txt", "before\n");
+        bench.commit();
+        assert_eq!(bench.finding(&unpinned), Finding::Passed, "{name}");
+    }
+}
+
+#[test]
+fn a_named_test_that_is_not_there_at_approval_may_be_written() {
+    for (name, path) in NAMED {
+        let bench = Bench::new();
+        bench.write("crates/web/Cargo.toml", "");
+        bench.write("spec/other.sh", "true\n");
+        bench.commit();
+        let check = bench.approved(&format!("sh spec/other.sh; {}", looking(name)));
+        assert_eq!(check.pins.keys().collect::<Vec<_>>(), ["spec/other.sh"], "{name}");
+        let unwritten = unwritten_test(&bench.project, &check, &bench.files);
+        let at_root = path.trim_start_matches("crates/web/").replace("/login_test.go", "");
+        assert_eq!(unwritten, Some(at_root), "{name}");
+        bench.write(path, "after\n");
+        bench.work();
+        let verdict = bench.judge(&check);
+        assert!(verdict.proves(), "{name}: {verdict:?}");
+        assert_eq!(verdict.to_evidence()["overlaid"], json!([]), "{name}");
+        // Once it is there, an approval would pin it.
+        let difference =
+            bench.gate().difference(&check, &Known::default(), &|id| bench.pinned.borrow().get(id).cloned()).unwrap();
+        assert_eq!(difference, Some(format!("`{path}` is new beside the files that were approved")));
+    }
 }

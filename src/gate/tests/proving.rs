@@ -20,7 +20,7 @@ fn a_pass_on_a_later_tree_proves() {
         "output": {"digest": output, "bytes": 6, "path": path}, "runs": 1,
         "red": {"commit": bench.red.commit, "verdict": "failed"}, "level": "plain", "checkout": "in-place",
         "form": "the command", "approved_by": "", "overlaid": [], "disclosed": [], "soft": [], "session": 7,
-        "at": "2026-11-29T14:03:00Z", "untracked": [],
+        "at": "2026-11-29T14:03:00Z", "untracked": [], "prepared": null,
     });
     assert_eq!(evidence, expected);
     assert_eq!(fs::read_to_string(path).unwrap(), "after\n");
@@ -60,6 +60,35 @@ fn a_red_whose_commit_is_gone_still_counts() {
         ..bench.red.clone()
     };
     assert!(bench.judge_knowing(&check, &Known { red: Some(red), ..Known::default() }).proves());
+}
+
+#[test]
+fn a_baseline_that_could_only_not_be_set_up_is_looked_at_again() {
+    let mut bench = Bench::new();
+    bench.settings.prepare = "exit 1".to_owned();
+    let (green, red) = (bench.approved("true"), bench.approved("grep after src/product.txt"));
+    let of =
+        |check: &Check, unprepared| Known { red: Some(Red { unprepared, ..bench.red_of(check) }), ..Known::default() };
+    let verdict = bench.judge_knowing(&green, &Known::default());
+    assert_eq!(verdict.to_baseline()["unprepared"], true, "{verdict:?}");
+    let known = [of(&green, true), of(&red, true), of(&green, false)];
+    bench.settings.prepare = "true".to_owned();
+    bench.work();
+
+    let verdict = bench.judge_knowing(&green, &known[0]);
+    assert_eq!(verdict.finding(), Finding::AlreadyGreen);
+    assert!(verdict.trial().detail().contains("passes on that commit now"), "{}", verdict.trial().detail());
+    assert!(bench.judge_knowing(&red, &known[1]).proves(), "it fails there now, too");
+    assert!(bench.judge_knowing(&green, &known[2]).proves(), "the twin");
+}
+
+#[test]
+fn a_server_that_was_not_up_before_the_work_is_a_baseline() {
+    let bench = Bench::new();
+    let never =
+        Check { ready: Some("false".to_owned()), timeout: Some(Duration::from_millis(50)), ..Check::command("true") };
+    let verdict = bench.judge_knowing(&never, &Known::default());
+    assert_eq!((verdict.finding(), verdict.to_baseline()["unprepared"].is_null()), (Finding::NotReady, true));
 }
 
 #[test]

@@ -139,7 +139,7 @@ fn a_trial_runs_on_what_a_commit_of_now_would_hold() {
         bench.write("src/new.txt", "new\n");
         let index = fs::read(bench.root().join(".git/index")).unwrap();
         let mut gate = bench.gate();
-        let finding = |gate: &Gate| gate.try_out(&check, &|_| None).unwrap().finding();
+        let finding = |gate: &Gate| gate.try_out(&check, &Known::default(), &|_| None).unwrap().finding();
         gate.before = before;
         assert_eq!(finding(&gate), Finding::Passed);
         gate.before = Marks::new();
@@ -162,15 +162,22 @@ fn what_holds_nothing_is_empty_and_no_baseline() {
 #[test]
 fn a_runner_that_ran_nothing_does_not_pass_and_its_exit_code_still_counts() {
     let bench = Bench::new();
-    let check = |text: &str, code: u8| bench.approved(&format!("echo '{text}'; exit {code}"));
-    let (none, some) = (check("2 skipped in 0.00s", 0), check("1 passed, 2 skipped in 0.00s", 0));
-    let failed = check("1 passed in 0.00s", 1);
+    bench.write("bin/pytest", "#!/bin/sh\necho \"$1 in 0.00s\"\nexit $2\n");
+    bench.git("update-index --add --chmod=+x bin/pytest");
+    let pytest = |says: &str, code: u8| bench.approved(&format!("PATH=$PWD/bin:$PATH pytest '{says}' {code}"));
+    let (none, some) = (pytest("2 skipped", 0), pytest("1 passed, 2 skipped", 0));
+    let failed = pytest("1 passed", 1);
+    // The same words, of a product and before what tests it.
+    let product = bench.approved("sh bin/pytest '2 skipped' 0");
+    let behind = bench.approved("PATH=$PWD/bin:$PATH pytest '2 skipped' 0 && sh bin/pytest list 0");
+    bench.git("config core.fileMode false");
     bench.work();
     let verdict = bench.judge(&none);
     assert_eq!(verdict.finding(), Finding::NothingExecuted);
     assert_eq!(verdict.trial().detail(), "exit code 0, but pytest ran no test");
     assert!(!Finding::NothingExecuted.is_red());
     assert_eq!([bench.finding(&some), bench.finding(&failed)], [Finding::Passed, Finding::Failed]);
+    assert_eq!([bench.finding(&product), bench.finding(&behind)], [Finding::Passed, Finding::Passed]);
 }
 
 #[test]
@@ -213,7 +220,8 @@ fn a_check_that_flipped_on_one_tree_needs_three_passes() {
     let (twice, always) = (bench.approved(&run(2)), bench.approved("true"));
     bench.work();
     let tree = bench.project.head().unwrap().unwrap().tree;
-    let known = |check: &Check, flaky, results| Known { red: Some(bench.red_of(check)), flaky, results };
+    let known =
+        |check: &Check, flaky, results| Known { red: Some(bench.red_of(check)), flaky, results, ..Known::default() };
 
     let verdict = bench.judge_knowing(&always, &known(&always, false, vec![(tree.clone(), false)]));
     assert!(verdict.proves() && verdict.flipped());

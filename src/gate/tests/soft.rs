@@ -32,8 +32,8 @@ fn a_change_is_listed_with_the_evidence_and_refuses_a_pass_only_when_strict() {
     let verdict = bench.judge(&check);
     assert_eq!(verdict.finding(), Finding::CheckChanged);
     assert!(verdict.trial().detail().contains("`Makefile`"), "{}", verdict.trial().detail());
-    assert_eq!(bench.gate().try_out(&check, &|_| None).unwrap().finding(), Finding::CheckChanged);
-    assert!(bench.gate().difference(&check, &|_| None).unwrap().unwrap().contains("`Makefile`"));
+    assert_eq!(bench.gate().try_out(&check, &Known::default(), &|_| None).unwrap().finding(), Finding::CheckChanged);
+    assert!(bench.gate().difference(&check, &Known::default(), &|_| None).unwrap().unwrap().contains("`Makefile`"));
 }
 
 #[test]

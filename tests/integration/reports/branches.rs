@@ -48,31 +48,86 @@ fn d22_commits_on_a_side_branch_outlive_a_kill_and_the_recovery() {
 #[test]
 fn e21_commits_on_a_detached_head_are_kept_and_told() {
     let strays = "git checkout -q --detach; for n in 1 2; do echo $n > f$n; git add f$n; git commit -qm stray$n; done";
-    let project = Project::ready().feature("f", "test -f f").model([runs(strays)]);
+    let project = Project::ready().feature("f", "test -f f").model([runs(strays), runs("touch f")]);
 
-    project.run(["run"]).exits(2).tells("began on `main` and ended on a detached HEAD").tells("git switch -c");
+    let run = project.run(["run"]);
 
-    let tip = project.git(["rev-parse", "HEAD"]);
-    project.git(["checkout", "-q", "main"]);
-    project.git(["reflog", "expire", "--expire=now", "--all"]);
-    project.git(["gc", "-q", "--prune=now"]);
-    assert_eq!(project.git(["log", "--format=%s", &tip]), "stray2\nstray1\nfirst");
+    run.exits(0).tells("began on `main` and ended on a detached HEAD; the branch has its commits now");
+    assert_eq!(project.git(["log", "--format=%s", "main"]), "wip(session 2)\nstray2\nstray1\nfirst");
+    assert_eq!(project.git(["status", "--porcelain", "--branch"]), "## main");
+}
+
+/// E21 where the branch cannot take them: the agent went back in history, or it left a rebase open.
+#[test]
+fn e21_commits_beside_the_branch_are_kept_and_the_run_goes_on_on_the_branch() {
+    let beside = "git checkout -q --detach HEAD~1; echo 1 > f1; git add f1; git commit -qm stray; echo half > half; ";
+    let rebase = "git checkout -qb other HEAD~1; echo other > more; git add more; git commit -qm other; \
+                  git checkout -q main; git rebase -q other; echo half > half";
+    for text in [beside, rebase] {
+        let project = Project::ready();
+        project.write("more", "more\n");
+        project.git(["add", "more"]);
+        project.git(["commit", "-qm", "second"]);
+        let project = project.feature("f", "test -f f").model([runs(text), runs("touch f")]);
+
+        project.run(["run"]).exits(0).tells("and the project is back on `main`");
+
+        assert_eq!(project.git(["log", "--format=%s", "main"]), "wip(session 2)\nsecond\nfirst");
+        assert_eq!(project.git(["status", "--porcelain", "--branch"]), "## main");
+        assert!(!project.git(["status"]).contains("rebase"), "{}", project.git(["status"]));
+        project.git(["reflog", "expire", "--expire=now", "--all"]);
+        project.git(["gc", "-q", "--prune=now"]);
+        let bases = project.git(["for-each-ref", "refs/longhaul/base", "--format=%(subject)"]);
+        assert!(bases.contains("wip(session 1)"), "{bases}");
+        let base = project.git(["for-each-ref", "--sort=-committerdate", "refs/longhaul/base", "--format=%(refname)"]);
+        assert!(base.lines().any(|base| project.git(["ls-tree", "--name-only", base]).contains("half")), "{base}");
+    }
+}
+
+/// A check that passes on a commit beside the branch proves nothing for the branch.
+#[test]
+fn e21_a_detached_commit_beside_the_branch_proves_nothing() {
+    let beside = "git checkout -q --detach HEAD~1; touch f; git add f; git commit -qm stray";
+    let project = Project::ready();
+    project.write("more", "more\n");
+    project.git(["add", "more"]);
+    project.git(["commit", "-qm", "second"]);
+    let project = project.feature("f", "test -f f").model([runs(beside)]);
+
+    project.run(["run", "--sessions", "1"]).exits(3);
+
+    assert_eq!(project.status("f"), "open");
 }
 
 /// E21 when the session is killed there.
 #[test]
 fn e21_commits_on_a_detached_head_outlive_a_kill() {
-    let strays = "git checkout -q --detach; echo 1 > f1; git add f1; git commit -qm stray";
-    let project = Project::ready().feature("f", "test -f f").model([runs_and_hangs(strays)]);
+    let strays = "git checkout -q --detach; echo 1 > f1; git add f1; git commit -qm stray; echo half > half";
+    let project = Project::ready().feature("f", "test -f f").model([runs_and_hangs(strays), runs("touch f")]);
     killed(&project);
+
+    project.run(["run"]).exits(0).tells("was cut off on a detached HEAD; `main` has its commits now");
+
+    let log = "wip(session 2)\nwip(session 1, interrupted)\nstray\nfirst";
+    assert_eq!(project.git(["log", "--format=%s", "main"]), log);
+}
+
+/// After a kill somebody else may have moved HEAD: to what is on another branch, `main` is not moved.
+#[test]
+fn e21_a_head_that_a_person_detached_after_a_kill_is_left_where_it_is() {
+    let project = Project::ready();
+    project.git(["branch", "release"]);
+    project.git(["checkout", "-q", "release"]);
+    project.git(["commit", "-q", "--allow-empty", "-m", "release"]);
+    project.git(["checkout", "-q", "main"]);
+    let project = project.feature("f", "test -f f").model([runs_and_hangs("true")]);
+    killed(&project);
+    project.git(["checkout", "-q", "--detach", "release"]);
 
     project.run(["run"]).exits(2).tells("was cut off on a detached HEAD").tells("git switch");
 
-    let tip = project.git(["rev-parse", "HEAD"]);
-    project.git(["checkout", "-q", "main"]);
-    project.git(["reflog", "expire", "--expire=now", "--all"]);
-    project.git(["gc", "-q", "--prune=now"]);
-    assert_eq!(project.git(["log", "--format=%s", &tip]), "stray\nfirst");
+    assert_eq!(project.git(["log", "-1", "--format=%s", "main"]), "first");
+    assert_eq!(project.git(["rev-parse", "HEAD"]), project.git(["rev-parse", "release"]));
 }
 
 /// E22: commits landed on the wrong branch, and nothing was said of the switch.
@@ -173,14 +228,7 @@ fn e27_a_repository_inside_the_project_is_told_and_nothing_is_proven_on_it() {
 /// E28: adding a path inside a submodule destroyed the entry that points to it.
 #[test]
 fn e28_a_submodule_with_changes_stays_a_submodule() {
-    let project = Project::new();
-    let library = project.home().join("library");
-    let library = library.to_str().unwrap();
-    project.git(["init", "-q", library]);
-    project.git(["-C", library, "commit", "-q", "--allow-empty", "-m", "library"]);
-    project.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "lib"]);
-    project.git(["commit", "-qm", "submodule"]);
-    project.run(["init"]).exits(0);
+    let project = Project::with_submodule();
     let link = project.git(["ls-tree", "HEAD", "lib"]);
     let project = project.feature("f", "test -f f").model([runs("echo 1 > lib/inside; touch f")]);
 

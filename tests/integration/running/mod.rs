@@ -6,11 +6,16 @@ use crate::support::reply;
 use crate::support::session;
 use serde_json::Value;
 
+mod approved;
+mod around;
+mod broken;
 mod checks;
 mod context;
 mod faults;
 mod initializer;
 mod limits;
+mod odd_files;
+mod places;
 mod repository;
 mod stopping;
 

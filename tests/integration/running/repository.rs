@@ -6,19 +6,7 @@ use crate::support::bash;
 use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::session;
-
-/// A project with memory and with a submodule at `lib`.
-fn with_submodule() -> Project {
-    let project = Project::new();
-    let library = project.home().join("library");
-    let library = library.to_str().unwrap();
-    project.git(["init", "-q", library]);
-    project.git(["-C", library, "commit", "-q", "--allow-empty", "-m", "library"]);
-    project.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "lib"]);
-    project.git(["commit", "-qm", "submodule"]);
-    project.run(["init"]).exits(0);
-    project
-}
+use std::os::unix::ffi::OsStrExt;
 
 #[test]
 fn a_dirty_tree_is_refused_and_untracked_files_are_not() {
@@ -151,7 +139,7 @@ fn a_session_that_rewrites_history_is_told_and_loses_nothing() {
 
 #[test]
 fn changes_inside_a_submodule_end_no_run_and_prove_nothing() {
-    let project = with_submodule();
+    let project = Project::with_submodule();
     let inside = session([reply([bash("touch lib/inside more")]), reply([hand_over()])]);
     let project = project.feature("a", "test -f lib/inside").model([inside]);
 
@@ -199,7 +187,7 @@ fn amended_work_is_in_the_progress_entry() {
 
 #[test]
 fn a_submodule_that_is_told_to_be_ignored_is_looked_at_all_the_same() {
-    let project = with_submodule();
+    let project = Project::with_submodule();
     let hides = bash("git config submodule.lib.ignore all; touch lib/inside more");
     let project = project.feature("a", "test -f lib/inside").model([session([reply([hides]), reply([hand_over()])])]);
 
@@ -211,15 +199,15 @@ fn a_session_that_leaves_its_branch_is_told_and_its_commits_are_kept() {
     let strays = bash("git checkout -q --detach && touch a && git add a && git commit -qm stray");
     let project = Project::ready().feature("a", "test -f b").model([session([reply([strays]), reply([hand_over()])])]);
 
-    project.run(["run"]).exits(2).tells("began on `main` and ended on a detached HEAD").tells("git switch -c");
+    project.run(["run", "--sessions", "1"]).exits(3).tells("began on `main` and ended on a detached HEAD");
 
-    let stray = project.git(["rev-parse", "HEAD"]);
-    assert!(project.git(["for-each-ref", "refs/longhaul/base", "--format=%(objectname)"]).contains(&stray));
+    assert_eq!(project.git(["log", "--format=%s", "main"]), "stray\nfirst");
+    assert_eq!(project.git(["rev-parse", "--abbrev-ref", "HEAD"]), "main");
 }
 
-/// Plays an agent whose repository inside the project has settings that run a program whenever git looks at it; tells
-/// whether that program reached a folder outside of the project.
-fn settings_of_a_nested_repository_reach_out(project: Project) -> bool {
+/// Shell text that makes a repository inside the project whose settings run a program whenever git looks at it, and the
+/// mark that this program leaves outside of the project.
+fn reaching_out(project: &Project) -> (String, std::path::PathBuf) {
     let mark = project.home().join("reached");
     let plant = format!(
         "git init -q sub && echo one > sub/file && git -C sub add file && git -C sub commit -qm x && \
@@ -227,6 +215,12 @@ fn settings_of_a_nested_repository_reach_out(project: Project) -> bool {
          git -C sub config filter.reach.clean 'touch \"{}\"; cat'; echo two > sub/file; touch a",
         mark.display()
     );
+    (plant, mark)
+}
+
+/// Plays an agent that makes such a repository; tells whether its program reached a folder outside of the project.
+fn settings_of_a_nested_repository_reach_out(project: Project) -> bool {
+    let (plant, mark) = reaching_out(&project);
     let project = project.feature("a", "test -f a").model([session([reply([bash(&plant)]), reply([hand_over()])])]);
     project.run(["run", "--sessions", "1"]);
     assert!(project.root().join("sub/file").exists(), "the agent did its part");
@@ -237,6 +231,64 @@ fn settings_of_a_nested_repository_reach_out(project: Project) -> bool {
 fn settings_of_a_nested_repository_run_nothing_outside_of_the_sandbox() {
     assert!(!settings_of_a_nested_repository_reach_out(Project::ready().sandboxed()));
     assert!(settings_of_a_nested_repository_reach_out(Project::ready()), "in plain mode they do, as the README says");
+}
+
+/// Every command that has git look at the project, not only `run`. The twin: in plain mode they reach out.
+#[test]
+fn no_command_runs_settings_of_a_nested_repository_outside_of_the_sandbox() {
+    let features = r#"{"features": [{"id": "b", "title": "b", "check": {"run": "test -f b"}}]}"#;
+    let commands: [&[&str]; 4] =
+        [&["doctor"], &["init", "--from", "../features.json"], &["check", "--all"], &["run", "--sessions", "1"]];
+    for command in commands {
+        let reaches = |project: Project| {
+            project.write("../features.json", features);
+            if command[0] != "init" {
+                project.run(["init", "--from", "../features.json"]).exits(0);
+            }
+            let (plant, mark) = reaching_out(&project);
+            let mut planted = std::process::Command::new("sh");
+            planted.args(["-c", &plant]).current_dir(project.root()).env_clear();
+            assert!(planted.envs(project.environment()).status().unwrap().success());
+            std::fs::remove_file(&mark).ok();
+            project.run(command);
+            mark.exists()
+        };
+        assert!(!reaches(Project::new().sandboxed()), "{command:?}");
+        assert!(reaches(Project::new()), "{command:?} has git look at the project");
+    }
+}
+
+/// The initializer's session is one too.
+#[test]
+fn an_initializer_session_has_its_git_held() {
+    let reaches = |project: Project| {
+        project.write("../SPEC.md", "A file a.\n");
+        let (plant, mark) = reaching_out(&project);
+        let project = project.model([session([reply([bash(&plant)]), reply([hand_over()])])]);
+        project.run(["init", "--spec", "../SPEC.md"]);
+        assert!(project.root().join("sub/file").exists(), "the agent did its part");
+        mark.exists()
+    };
+    assert!(!reaches(Project::new().sandboxed()));
+    assert!(reaches(Project::new()), "in plain mode they do, as the README says");
+}
+
+/// A program in the project is never taken for the machine's, wherever the folder stands on the PATH.
+#[test]
+fn doctor_starts_no_program_of_the_projects() {
+    let project = Project::ready();
+    let folder = project.root().join("bin");
+    project.write("bin/git", "#!/bin/sh\ntouch ../started\nexec /usr/bin/git \"$@\"\n");
+    let git = folder.join("git");
+    std::fs::set_permissions(&git, std::os::unix::fs::PermissionsExt::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", folder.canonicalize().unwrap().display(), std::env::var("PATH").unwrap());
+    let project = project.variable("PATH", &path);
+
+    project.run(["doctor"]).exits(0);
+    assert!(!project.root().join("../started").exists());
+
+    project.git(["status"]);
+    assert!(project.root().join("../started").exists(), "it would have been found first");
 }
 
 #[test]
@@ -285,4 +337,52 @@ fn an_unfinished_merge_is_committed_as_it_lies_and_told() {
         .run(["run"])
         .exits(0)
         .tells("a merge was left unfinished; it is committed as it lies, conflicts and all: `README`");
+}
+
+/// Names are bytes to git; this one is no text.
+#[test]
+fn files_whose_names_are_no_text_are_committed_like_all_others() {
+    let work = "touch \"$(printf 'gr\\374n')\" \"$(printf 'd\\377.key')\"; mkdir \"$(printf 'sub\\376')\"; \
+                echo more > \"$(printf 'sub\\376/x')\"; echo changed > \"$(printf 'old\\375')\"; touch a '\"quoted\"'";
+    let project = Project::ready();
+    let old = std::ffi::OsStr::from_bytes(b"old\xfd");
+    let mine = std::ffi::OsStr::from_bytes(b"mine\xfc");
+    for name in [old, mine] {
+        std::fs::write(project.root().join(name), "old\n").unwrap();
+    }
+    project.git(["add", "old*"]);
+    project.git(["commit", "-qm", "old"]);
+    let project = project.feature("a", "test -f a").model([session([reply([bash(work)]), reply([hand_over()])])]);
+
+    let run = project.run(["run"]);
+
+    run.exits(0).tells(r#"`"d\xff.key"` was left out of the commit: its name looks like a secret"#);
+    let files =
+        r#""\"quoted\"""#.to_owned() + "\na\n" + r#""gr\374n""# + "\n" + r#""old\375""# + "\n" + r#""sub\376/x""#;
+    assert_eq!(project.git(["show", "--name-only", "--format="]), files);
+    let left = r#"?? "d\377.key""#.to_owned() + "\n" + r#"?? "mine\374""#;
+    assert_eq!(project.git(["status", "--porcelain"]), left);
+    project.run(["run"]).exits(0);
+}
+
+/// Left out, a tracked file would stay uncommitted for ever; an untracked one is in nobody's way.
+#[test]
+fn a_tracked_file_that_grew_large_is_committed_and_told_and_an_untracked_one_is_left_out() {
+    let grows = "truncate -s 11M data new; touch a";
+    let project = Project::ready().in_place();
+    project.write("data", "small\n");
+    project.git(["add", "data"]);
+    project.git(["commit", "-qm", "data"]);
+    let project = project.feature("a", "test -f a").feature("b", "test -f b");
+    let project = project.model([session([reply([bash(grows)]), reply([hand_over()])]), makes("b")]);
+
+    let run = project.run(["run", "--sessions", "1"]);
+
+    run.tells("larger than 10 MB, and committed since git tracks it: `data`");
+    run.tells("`new` was left out of the commit: larger than 10 MB");
+    assert_eq!(project.git(["show", "--name-only", "--format=%s"]), "wip(session 1)\n\na\ndata");
+    let progress = project.memory_git(["show", "HEAD:progress.md"]);
+    assert!(progress.contains("committed since git tracks it: `data`"), "{progress}");
+    // Nothing tracked is in the way of checks in place.
+    project.run(["run"]).exits(0);
 }

@@ -49,6 +49,19 @@ impl Project {
         project
     }
 
+    /// Makes the same with a submodule at `lib`.
+    pub(crate) fn with_submodule() -> Self {
+        let project = Self::new();
+        let library = project.home().join("library");
+        let library = library.to_str().expect("a path that is text");
+        project.git(["init", "-q", library]);
+        project.git(["-C", library, "commit", "-q", "--allow-empty", "-m", "library"]);
+        project.git(["-c", "protocol.file.allow=always", "submodule", "--quiet", "add", library, "lib"]);
+        project.git(["commit", "-qm", "submodule"]);
+        project.run(["init"]).exits(0);
+        project
+    }
+
     /// Adds a feature whose check is this shell text.
     pub(crate) fn feature(self, id: &str, check: &str) -> Self {
         self.run(["feature", "add", "--id", id, "--title", id, "--check", check]).exits(0);

@@ -106,6 +106,7 @@ impl Place {
             git: Git::Writable,
             shown: vec![own_program().parent().unwrap().to_owned()],
             writable: Vec::new(),
+            objects: None,
             network: Network::Off,
         };
         Self { folder, root, settings, room }

@@ -23,7 +23,7 @@ const TOOLS: [&str; 8] = [
 ];
 
 /// Keys and private things, none of which a command may read.
-const SECRETS: [&str; 14] = [
+const SECRETS: [&str; 15] = [
     ".cargo/credentials.toml",
     ".cargo/credentials",
     ".ssh/id_ed25519",
@@ -35,6 +35,7 @@ const SECRETS: [&str; 14] = [
     ".kube/config",
     ".netrc",
     ".git-credentials",
+    ".config/git/credentials",
     ".npmrc",
     ".local/share/keyrings/login.keyring",
     "letters/love.txt",

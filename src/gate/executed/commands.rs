@@ -1,0 +1,181 @@
+//! Splits the text of a shell into its commands.
+//!
+//! It is no shell: it has to tell in which order programs come, and what is fed to what.
+
+use regex::Regex;
+use std::iter::Peekable;
+use std::str::Chars;
+use std::sync::LazyLock;
+
+/// One command of a text.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Command {
+    pub(super) words: Vec<String>,
+    /// It reads what the command before printed.
+    pub(super) piped: bool,
+}
+
+/// What follows a `<<END`, up to that line.
+static HERE_DOCUMENT: LazyLock<Regex> =
+    LazyLock::new(|| Regex::new(r#"<<-?\s*['"\\]?(\w+)['"]?"#).expect("a regular expression written here"));
+
+/// The word after the name of a function that is defined.
+pub(super) const DEFINES: &str = "()";
+
+/// Returns the commands in their order; what is inside `$(…)` comes before the command that uses it.
+pub(super) fn commands(text: &str) -> Vec<Command> {
+    let text = without_here_documents(text);
+    let mut split = Splitter { rest: text.chars().peekable(), ..Splitter::default() };
+    while let Some(c) = split.rest.next() {
+        split.take(c);
+    }
+    split.end_command(false);
+    split.done
+}
+
+fn without_here_documents(text: &str) -> String {
+    let (mut kept, mut until) = (Vec::new(), None);
+    for line in text.replace("\\\n", " ").lines() {
+        match &until {
+            Some(end) if line.trim() == end => until = None,
+            Some(_) => {}
+            None => {
+                until = HERE_DOCUMENT.captures(line).map(|found| found[1].to_owned());
+                kept.push(line.to_owned());
+            }
+        }
+    }
+    kept.join("\n")
+}
+
+struct Splitter<'a> {
+    rest: Peekable<Chars<'a>>,
+    quote: Option<char>,
+    word: String,
+    /// The word is one even when nothing is in it.
+    quoted: bool,
+    command: Command,
+    done: Vec<Command>,
+}
+
+impl Default for Splitter<'_> {
+    fn default() -> Self {
+        let (word, command, done) = (String::new(), Command::default(), Vec::new());
+        Self { rest: "".chars().peekable(), quote: None, word, quoted: false, command, done }
+    }
+}
+
+impl Splitter<'_> {
+    fn take(&mut self, c: char) {
+        match (c, self.quote) {
+            ('\\', None | Some('"')) => self.word.extend(self.rest.next()),
+            (c, Some(mark)) if c == mark => self.quote = None,
+            ('\'' | '"', None) => (self.quote, self.quoted) = (Some(c), true),
+            ('$', None | Some('"')) if self.rest.peek() == Some(&'(') => self.substitute(),
+            ('`', None | Some('"')) => {
+                let inner: String = self.rest.by_ref().take_while(|c| *c != '`').collect();
+                self.put_in(&inner);
+            }
+            (c, Some(_)) => self.word.push(c),
+            ('#', None) if self.word.is_empty() && !self.quoted => while self.rest.next_if(|c| *c != '\n').is_some() {},
+            (c, None) => self.take_bare(c),
+        }
+    }
+
+    fn take_bare(&mut self, c: char) {
+        match c {
+            // `2>&1` and `&>file` are no ends of a command.
+            '>' | '<' => {
+                self.end_word();
+                self.rest.next_if_eq(&'&');
+            }
+            '&' if self.rest.peek() == Some(&'>') => self.end_word(),
+            '(' if !self.word.is_empty() && self.rest.next_if_eq(&')').is_some() => {
+                self.end_word();
+                self.command.words.push(DEFINES.to_owned());
+                self.end_command(false);
+            }
+            '|' => {
+                let or = self.rest.next_if_eq(&'|').is_some();
+                self.end_command(!or);
+            }
+            '\n' | ';' | '&' | '(' | ')' => self.end_command(false),
+            c if c.is_whitespace() => self.end_word(),
+            c => self.word.push(c),
+        }
+    }
+
+    /// Takes `$(…)`; a sum in `$((…))` runs nothing.
+    fn substitute(&mut self) {
+        let (mut depth, mut inner) = (0_usize, String::new());
+        for c in self.rest.by_ref() {
+            match c {
+                '(' => depth += 1,
+                ')' => depth = depth.saturating_sub(1),
+                _ => {}
+            }
+            if depth == 0 {
+                break;
+            }
+            inner.push(c);
+        }
+        match inner.strip_prefix("((") {
+            Some(_) => self.word.push('$'),
+            None => self.put_in(inner.strip_prefix('(').unwrap_or(&inner)),
+        }
+    }
+
+    fn put_in(&mut self, inner: &str) {
+        self.done.extend(commands(inner));
+        self.word.push('$');
+    }
+
+    fn end_word(&mut self) {
+        if !self.word.is_empty() || self.quoted {
+            self.command.words.push(std::mem::take(&mut self.word));
+        }
+        self.quoted = false;
+    }
+
+    fn end_command(&mut self, feeds: bool) {
+        self.end_word();
+        let next = Command { words: Vec::new(), piped: feeds };
+        let ended = std::mem::replace(&mut self.command, next);
+        if ended.words.is_empty() {
+            // `a |` at the end of a line goes on in the next.
+            self.command.piped |= ended.piped;
+        } else {
+            self.done.push(ended);
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn told(text: &str) -> Vec<String> {
+        let tell = |command: Command| format!("{}{}", if command.piped { "| " } else { "" }, command.words.join(" "));
+        commands(text).into_iter().map(tell).collect()
+    }
+
+    #[test]
+    fn commands_come_in_their_order() {
+        let cases: &[(&str, &[&str])] = &[
+            ("a b && c; d || e &\nf", &["a b", "c", "d", "e", "f"]),
+            ("a 2>&1 | b -c &> out", &["a 2 1", "| b -c out"]),
+            ("a |\n b", &["a", "| b"]),
+            ("test \"$(sh a.sh | b)\" = \"x; y\"", &["sh a.sh", "| b", "test $ = x; y"]),
+            ("x=`a b`; c $((1 + (2)))", &["a b", "x=$", "c $"]),
+            ("# a comment; b\nc # d\ne#f", &["c", "e#f"]),
+            ("run() { a; }\nrun", &["run ()", "{ a", "}", "run"]),
+            ("cat <<'END' >f\nno command\nEND\nb", &["cat END f", "b"]),
+            ("a \\\n  b '' 'c d'", &["a b  c d"]),
+            ("(cd a && b)\ndiff <(c) d", &["cd a", "b", "diff", "c", "d"]),
+            ("echo '$(a)' \\$b", &["echo $(a) $b"]),
+        ];
+        for (text, expected) in cases {
+            assert_eq!(told(text), *expected, "{text}");
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! Whether nothing was tested although the check ended well. It can refuse a pass, never make one.
+//!
+//! Only a runner that decides is believed: one that the check starts, with nothing behind it that tests something too. A
+//! product may well print the words of a runner, and a crate without unit tests has its end-to-end test behind `cargo test`.
+
+mod aside;
+mod commands;
+mod forms;
+mod recipes;
+mod runners;
+mod steps;
+
+use crate::gate::Check;
+use crate::gate::CheckFiles;
+use crate::project;
+use runners::Runner;
+use std::path::Path;
+use steps::Step;
+use steps::Texts;
+
+/// A file beyond this is no script that somebody wrote, but a program.
+const LARGEST_TEXT: u64 = 256 * 1024;
+
+/// The runners that decide a check; none where something else does.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(in crate::gate) struct Deciding(Vec<Runner>);
+
+impl Deciding {
+    /// Finds them in the check's text and in what it calls, as that lies in `folder`, which holds a tree of the project
+    /// whose root is `root`.
+    pub(in crate::gate) fn of(check: &Check, files: &CheckFiles, folder: &Path, root: &Path) -> Self {
+        let root = root.to_string_lossy();
+        let texts = Laid { files, folder, root: root.trim_end_matches('/') };
+        Self::among(&steps::steps(&check.run, &check.cwd, &texts))
+    }
+
+    fn among(steps: &[Step]) -> Self {
+        let is_runner = |step: &Step| matches!(step, Step::Runner(_));
+        let Some(last) = steps.iter().rposition(is_runner) else { return Self::default() };
+        // What comes before a runner builds or starts things, unless its name tells a test.
+        if last + 1 < steps.len() || steps.contains(&Step::Test) {
+            return Self::default();
+        }
+        let mut runners: Vec<Runner> = steps.iter().flat_map(Step::runners).copied().collect();
+        runners.sort_unstable();
+        runners.dedup();
+        Self(runners)
+    }
+
+    /// Returns the reason why nothing was executed, if a deciding runner says so and none says that something was.
+    pub(in crate::gate) fn nothing(&self, output: &str) -> Option<&'static str> {
+        forms::nothing(&self.0, output)
+    }
+}
+
+/// The texts as they lie there when the check runs.
+struct Laid<'a> {
+    files: &'a CheckFiles,
+    folder: &'a Path,
+    root: &'a str,
+}
+
+impl Texts for Laid<'_> {
+    fn of_memory(&self, name: &str) -> Option<Vec<u8>> {
+        self.files.get(name).map(<[u8]>::to_vec)
+    }
+
+    fn of_tree(&self, path: &str) -> Option<Vec<u8>> {
+        project::read_beneath(self.folder, Path::new(path), LARGEST_TEXT).ok().flatten()
+    }
+
+    fn root(&self) -> &str {
+        self.root
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::collections::BTreeMap;
+
+    const NO_UNIT_TESTS: &str = "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured\n";
+    const NO_PYTEST: &str = "collected 0 items\n\n===== no tests ran in 0.00s =====\n";
+    const NO_MOCHA: &str = "\n  0 passing (2ms)\n";
+    const NO_TAP: &str = "TAP version 13\n1..0\n";
+
+    /// Files of a project and, by `checks/`, of memory.
+    struct Files(BTreeMap<&'static str, &'static str>);
+
+    impl Texts for Files {
+        fn of_memory(&self, name: &str) -> Option<Vec<u8>> {
+            self.of_tree(&format!("checks/{name}"))
+        }
+
+        fn of_tree(&self, path: &str) -> Option<Vec<u8>> {
+            self.0.get(path).map(|text| text.as_bytes().to_vec())
+        }
+
+        fn root(&self) -> &str {
+            "/project"
+        }
+    }
+
+    fn files() -> Files {
+        Files(BTreeMap::from([
+            ("e2e.sh", "set -eu\n./prog 2 3 | grep -q 6\n"),
+            ("build.sh", "cc -o prog prog.c\n"),
+            ("run-cases.sh", "for case in cases/*; do test \"$(sh prog.sh)\" = a || exit 1; done\necho \"1..$n\"\n"),
+            ("tests/e2e.sh", "./server &\nhelp() { ./prog --list; }\nhelp | tee out\n"),
+            ("tests/all.sh", "./server &\nrun() {\n  pytest -q \"$@\"\n}\nrun tests/a\nkill $!\n"),
+            ("tests/setup.sh", "./prog --seed\n"),
+            ("tests/test_a.py", "import unittest\nimport prog\n"),
+            ("e2e.py", "import prog\nprint(prog.report())\n"),
+            ("e2e.js", "console.log(require('./prog')())\n"),
+            ("bin/check", "#!/usr/bin/env bash\ncargo test\n"),
+            (
+                "package.json",
+                r#"{"scripts": {"test": "node --test", "e2e": "node e2e.js", "all": "mocha && npm run e2e"}}"#,
+            ),
+            ("web/package.json", r#"{"scripts": {"test": "mocha"}}"#),
+            (
+                "Makefile",
+                "PYTEST = python3 -m pytest\ntest:\n\t$(PYTEST) tests\nall: test\n\tsh e2e.sh\ne2e:\n\t./prog --list\n",
+            ),
+            ("node_modules/.bin/vitest", "#!/usr/bin/env node\nimport './dist/cli.js'\n"),
+            ("checks/a.sh", "cd web\nnpx mocha --reporter dot\n"),
+            ("checks/b.sh", "cargo build\n./target/debug/prog --list\n"),
+        ]))
+    }
+
+    /// Checks that end well without a test.
+    const NOTHING: &[(&str, &str)] = &[
+        ("pytest tests/test_a.py", NO_PYTEST),
+        ("npm ci && pytest -q tests 2>&1 | tee log; echo $?", NO_PYTEST),
+        ("sh build.sh && pytest tests", NO_PYTEST),
+        ("./prog --migrate && timeout 60 env A=1 python3 -m pytest tests", NO_PYTEST),
+        ("sh tests/setup.sh && pytest tests", NO_PYTEST),
+        ("sh tests/all.sh", NO_PYTEST),
+        ("sh -ec 'cd x; pytest tests'", NO_PYTEST),
+        ("pytest tests && ruff check . && python3 -m mypy .", NO_PYTEST),
+        ("if ! pytest tests; then exit 1; fi", NO_PYTEST),
+        ("pytest --junitxml=r.xml tests; grep -q 'failures=\"0\"' r.xml", NO_PYTEST),
+        ("make test", NO_PYTEST),
+        ("make unknown", NO_PYTEST),
+        ("tox -e py", NO_PYTEST),
+        ("cargo build && cargo test --test sum", NO_UNIT_TESTS),
+        ("cargo test && cargo clippy", NO_UNIT_TESTS),
+        ("cargo test && npx mocha", "test result: ok. 0 passed; 0 failed;\n\n  0 passing (2ms)\n"),
+        ("docker compose up -d db && docker compose run --rm web pytest && docker compose down", NO_PYTEST),
+        ("bin/check", NO_UNIT_TESTS),
+        ("sh \"$LONGHAUL_CHECKS/a.sh\"", NO_MOCHA),
+        ("cd web && npm test", NO_MOCHA),
+        ("npm --prefix web test", NO_MOCHA),
+        ("npm test", NO_TAP),
+        ("node_modules/.bin/vitest run", "No test files found, exiting with code 0\n"),
+        ("npm test --workspaces", NO_TAP),
+        ("sh run-cases.sh", NO_TAP),
+        ("python3 tests/test_a.py", "Ran 0 tests in 0.000s\n\nOK\n"),
+        ("python3 -c 'import pytest; pytest.main()'", NO_PYTEST),
+    ];
+
+    /// Checks that tested something, whatever is printed.
+    const TESTED: &[(&str, &str)] = &[
+        // The product's own words.
+        ("./prog --report", NO_MOCHA),
+        ("sh e2e.sh", NO_PYTEST),
+        ("python3 e2e.py", NO_TAP),
+        ("npm run e2e", NO_MOCHA),
+        ("make e2e", NO_PYTEST),
+        ("sh \"$LONGHAUL_CHECKS/b.sh\"", NO_UNIT_TESTS),
+        ("pytest tests", "collected 3 items\n0 passing (2ms)\n1..0\n===== 3 passed in 0.00s =====\n"),
+        ("cargo run -- list", NO_UNIT_TESTS),
+        ("curl -fs localhost:3000/report", NO_MOCHA),
+        // A runner without tests, and what tests behind it or, by its name, before.
+        ("cargo test && ./e2e.sh", NO_UNIT_TESTS),
+        ("cargo test && sh e2e.sh", NO_UNIT_TESTS),
+        ("cargo test\ntest \"$(./prog 2 3)\" = 6", NO_UNIT_TESTS),
+        ("cargo test -q; ./prog 2 3 | grep -q 6", NO_UNIT_TESTS),
+        ("./e2e.sh && cargo test", NO_UNIT_TESTS),
+        ("pytest tests && docker compose run web ./prog --smoke", NO_PYTEST),
+        ("sh tests/e2e.sh && cargo test", NO_UNIT_TESTS),
+        ("sh $LONGHAUL_CHECKS/b.sh && cargo test", NO_UNIT_TESTS),
+        ("npm run all", NO_MOCHA),
+        ("make all", NO_PYTEST),
+        ("try() { ./prog \"$@\"; }\ncargo test\ntry 2 3", NO_UNIT_TESTS),
+        // Some parts have tests, others have none.
+        ("cargo test --workspace", "test result: ok. 0 passed; 0 failed;\ntest result: ok. 2 passed; 0 failed;\n"),
+        ("go test ./...", "?   \ta\t[no test files]\nok  \tb\t0.1s\n"),
+        ("cargo test && npx jest", "test result: ok. 0 passed; 0 failed;\nTests:       2 passed, 2 total\n"),
+    ];
+
+    fn reason(check: &str, output: &str) -> Option<&'static str> {
+        Deciding::among(&steps::steps(check, ".", &files())).nothing(output)
+    }
+
+    #[test]
+    fn a_runner_that_decides_and_runs_nothing_is_seen() {
+        for (check, output) in NOTHING {
+            assert!(reason(check, output).is_some(), "{check}: {:?}", steps::steps(check, ".", &files()));
+        }
+    }
+
+    #[test]
+    fn a_check_that_tested_something_is_left_alone() {
+        for (check, output) in TESTED {
+            assert_eq!(reason(check, output), None, "{check}: {:?}", steps::steps(check, ".", &files()));
+            // The twin: with any runner believed, the output alone would refuse it, unless it says that a test ran.
+            let ran = output.contains("ok  \t") || output.contains("2 passed") || output.contains("3 passed");
+            assert_eq!(forms::nothing(&runners::ALL, output).is_none(), ran, "{output}");
+        }
+    }
+
+    #[test]
+    fn texts_that_call_each_other_without_an_end_are_left() {
+        let calls = "sh a.sh\n".repeat(100);
+        let needs = format!("a: {}\n\techo\n", "a b ".repeat(100));
+        let both = format!("{needs}b: {}\n\tpytest\n", "a b ".repeat(100));
+        let doubled: String = (1..60).map(|n| format!("f{n}() {{ f{}; pytest; f{}; ./a; }}\n", n - 1, n - 1)).collect();
+        let doubled = doubled + "f59\n";
+        let files = Files(BTreeMap::from([
+            ("a.sh", calls.leak() as &str),
+            ("Makefile", both.leak()),
+            ("f.sh", doubled.leak()),
+        ]));
+        let steps = |text| steps::steps(text, ".", &files);
+        assert_eq!(steps("sh a.sh"), [Step::Other]);
+        assert_eq!(steps("make a"), [Step::Runner(vec![Runner::Pytest])]);
+        assert_eq!(steps("sh f.sh"), [Step::Runner(vec![Runner::Pytest]), Step::Other]);
+    }
+}

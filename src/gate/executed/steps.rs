@@ -1,0 +1,264 @@
+//! What a check does step by step, as far as it tells whether a test runner decides.
+//!
+//! Scripts, the scripts of a `package.json` and the recipes of a `Makefile` are read as they lie in the tested tree. Who can
+//! write them decides anyway; they are read so that honest work in them is not taken for an empty run.
+
+use crate::gate::executed::aside;
+use crate::gate::executed::commands::Command;
+use crate::gate::executed::commands::DEFINES;
+use crate::gate::executed::commands::commands;
+use crate::gate::executed::recipes;
+use crate::gate::executed::runners;
+use crate::gate::executed::runners::Runner;
+use crate::gate::words;
+
+use std::cell::Cell;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+
+/// What one command comes to.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Step {
+    /// It starts what is known to tell how many tests ran.
+    Runner(Vec<Runner>),
+    /// It is a test by its name, and no known runner speaks for it.
+    Test,
+    /// It runs something, which may be the product.
+    Other,
+}
+
+impl Step {
+    pub(super) fn runners(&self) -> &[Runner] {
+        match self {
+            Self::Runner(runners) => runners,
+            Self::Test | Self::Other => &[],
+        }
+    }
+}
+
+/// Where the texts lie that a check names.
+pub(super) trait Texts {
+    /// Returns a file of memory's `checks/`.
+    fn of_memory(&self, name: &str) -> Option<Vec<u8>>;
+    /// Returns a file of the tested tree.
+    fn of_tree(&self, path: &str) -> Option<Vec<u8>>;
+    /// Returns the project's root, as commands name it.
+    fn root(&self) -> &str;
+}
+
+/// Programs that run the script, or the text, that they are given.
+const SHELLS: [&str; 5] = ["sh", "bash", "dash", "zsh", "ksh"];
+const INTERPRETERS: [&str; 10] = ["python", "python3", "node", "tsx", "ruby", "perl", "deno", "bun", "ts-node", "php"];
+
+/// How the name of a script sounds that tests, and of one that lies with tests and does not.
+const SOUNDS: [&str; 6] = ["e2e", "smoke", "test", "check", "verify", "acceptance"];
+const PREPARES: [&str; 9] = ["setup", "set_up", "prepare", "build", "install", "start", "seed", "fixture", "init"];
+
+/// Scripts that call each other are followed this far, and no more of them are read.
+const DEPTH: usize = 8;
+const TEXTS: usize = 200;
+
+/// Returns the steps of a text that runs in the folder `cwd`.
+pub(super) fn steps(text: &str, cwd: &str, texts: &dyn Texts) -> Vec<Step> {
+    let left = Cell::new(TEXTS);
+    Reader { texts, left: &left, cwd: cwd.to_owned(), depth: 0, functions: BTreeMap::new() }.read(text)
+}
+
+struct Reader<'a> {
+    texts: &'a dyn Texts,
+    /// Texts that may still be read.
+    left: &'a Cell<usize>,
+    cwd: String,
+    depth: usize,
+    functions: BTreeMap<String, Vec<Step>>,
+}
+
+impl Reader<'_> {
+    fn read(&mut self, text: &str) -> Vec<Step> {
+        let mut all = commands(&words::spelled_out(text)).into_iter();
+        self.read_commands(&mut all, End::OfText)
+    }
+
+    /// Reads commands up to the end of the text, or of a function.
+    fn read_commands(&mut self, all: &mut dyn Iterator<Item = Command>, end: End) -> Vec<Step> {
+        let (mut steps, mut braces) = (Vec::new(), 0_usize);
+        let mut of_pipeline: Vec<Step> = Vec::new();
+        while let Some(command) = all.next() {
+            match command.words.first().map(String::as_str) {
+                Some("{") => braces += 1,
+                Some("}") => braces = braces.saturating_sub(1),
+                _ => {}
+            }
+            if end == End::OfFunction && braces == 0 {
+                break;
+            }
+            if let [name, defines] = command.words.as_slice()
+                && defines == DEFINES
+            {
+                let body = summed(self.read_commands(all, End::OfFunction));
+                self.functions.insert(name.clone(), body);
+                continue;
+            }
+            let reads_a_report = command.piped && of_pipeline.iter().any(|step| matches!(step, Step::Runner(_)));
+            of_pipeline = if reads_a_report { of_pipeline } else { self.step(&command.words) };
+            if !reads_a_report {
+                steps.extend(of_pipeline.iter().cloned());
+            }
+        }
+        steps
+    }
+
+    /// Returns what one command comes to; nothing for one that only prepares or looks.
+    fn step(&mut self, words: &[String]) -> Vec<Step> {
+        let words = aside::command_itself(words);
+        let Some(program) = words.first() else { return Vec::new() };
+        if let Some(body) = self.functions.get(program) {
+            return body.clone();
+        }
+        let (name, of_system) = (words::name(program), !program.contains('/') || program.starts_with("/usr/"));
+        match name {
+            "cd" | "pushd" => self.enter(words.get(1)),
+            "echo" | "printf" if words.iter().any(|word| word.starts_with("1..")) => {
+                return vec![Step::Runner(vec![Runner::Tap])];
+            }
+            "eval" => return self.nested(|inner| inner.read(&words[1..].join(" "))),
+            _ => {}
+        }
+        if of_system && aside::prepares(name, words) {
+            return Vec::new();
+        }
+        // A runner in a folder of tools is a script too, of which nothing can be read.
+        let is_runner = !runners::started_by(&words[..1]).is_empty();
+        if !is_runner && let Some(steps) = self.of_a_script(words).or_else(|| self.of_a_task(words)) {
+            return steps;
+        }
+        match runners::started_by(words) {
+            // Perhaps behind `npx`, `python3 -m` and the like.
+            runners if runners.is_empty() && aside::looks(words) => Vec::new(),
+            runners => spoken(runners),
+        }
+    }
+
+    fn enter(&mut self, folder: Option<&String>) {
+        let entered = folder.and_then(|folder| words::project_path(folder, &self.cwd, self.texts.root()));
+        self.cwd = entered.unwrap_or_else(|| self.cwd.clone());
+    }
+
+    /// Reads what is called from here, unless that goes too deep.
+    fn nested(&mut self, read: impl FnOnce(&mut Reader) -> Vec<Step>) -> Vec<Step> {
+        if self.depth >= DEPTH || self.left.get() == 0 {
+            return vec![Step::Other];
+        }
+        self.left.set(self.left.get() - 1);
+        let functions = self.functions.clone();
+        let (texts, left, cwd, depth) = (self.texts, self.left, self.cwd.clone(), self.depth + 1);
+        summed(read(&mut Reader { texts, left, cwd, depth, functions }))
+    }
+
+    /// Returns what a script comes to, or a text given in its place; none when the command runs no such thing.
+    fn of_a_script(&mut self, words: &[String]) -> Option<Vec<Step>> {
+        let program = words::name(&words[0]);
+        let is_shell = SHELLS.contains(&program);
+        if !is_shell && !INTERPRETERS.contains(&program) {
+            let bytes = Some(&words[0]).filter(|word| word.contains('/')).and_then(|word| self.file(word))?;
+            return Some(self.of_file(&words[0], &bytes, Language::BySheBang));
+        }
+        let (options, rest) = words[1..].split_at(words[1..].iter().take_while(|word| word.starts_with('-')).count());
+        let takes_text = |option: &String| match is_shell {
+            true => !option.starts_with("--") && option.ends_with('c'),
+            false => ["-c", "-e", "-p", "--eval"].contains(&option.as_str()),
+        };
+        let text = rest.first().filter(|_| options.last().is_some_and(takes_text));
+        match text {
+            Some(text) if is_shell => return Some(self.nested(|inner| inner.read(text))),
+            Some(text) => return Some(spoken(runners::named_in(text))),
+            // `python3 -m pytest` and `node --test` are no scripts.
+            None if options.iter().any(|option| option == "-m" || option.starts_with("--test")) => return None,
+            None => {}
+        }
+        let script = rest.first()?;
+        let bytes = self.file(script)?;
+        Some(self.of_file(script, &bytes, if is_shell { Language::Shell } else { Language::Other }))
+    }
+
+    fn file(&self, word: &str) -> Option<Vec<u8>> {
+        match words::memory_name(word) {
+            Some(name) => self.texts.of_memory(&name),
+            None => words::project_path(word, &self.cwd, self.texts.root()).and_then(|path| self.texts.of_tree(&path)),
+        }
+    }
+
+    fn of_file(&mut self, word: &str, bytes: &[u8], language: Language) -> Vec<Step> {
+        let text = String::from_utf8_lossy(bytes);
+        let begin = text.lines().next().filter(|line| line.starts_with("#!")).unwrap_or_default();
+        let shell = match language {
+            Language::Shell => true,
+            Language::Other => false,
+            Language::BySheBang => begin.ends_with("sh") || begin.contains("sh "),
+        };
+        let steps = if shell { self.nested(|inner| inner.read(&text)) } else { spoken(runners::named_in(&text)) };
+        whole(steps, words::memory_name(word).is_some(), word)
+    }
+
+    /// Returns what a task of `package.json` or a target of a `Makefile` comes to.
+    fn of_a_task(&mut self, words: &[String]) -> Option<Vec<Step>> {
+        let task = recipes::task(words)?;
+        let base = match &task.folder {
+            Some(folder) => words::project_path(folder, &self.cwd, self.texts.root()).unwrap_or_default(),
+            None => self.cwd.clone(),
+        };
+        let read = |name: &str| {
+            let path = words::project_path(name, &base, "")?;
+            self.texts.of_tree(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
+        };
+        let Some(recipe) = task.recipe(&read) else {
+            return task.may_be_a_runner().then(|| spoken(runners::ALL.into()));
+        };
+        let name = task.name.clone();
+        let steps = self.nested(|inner| {
+            inner.cwd = base;
+            inner.read(&recipe)
+        });
+        Some(whole(steps, false, &name))
+    }
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum End {
+    OfText,
+    OfFunction,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Language {
+    Shell,
+    Other,
+    BySheBang,
+}
+
+/// Returns the step of a program that names these runners.
+fn spoken(runners: Vec<Runner>) -> Vec<Step> {
+    if runners.is_empty() { vec![Step::Other] } else { vec![Step::Runner(runners)] }
+}
+
+/// Shortens steps to what matters of them: a test by its name, the runners, and what comes behind.
+fn summed(steps: Vec<Step>) -> Vec<Step> {
+    let Some(last) = steps.iter().rposition(|step| !step.runners().is_empty()) else {
+        return if steps.contains(&Step::Test) { vec![Step::Test] } else { steps.into_iter().take(1).collect() };
+    };
+    let runners: BTreeSet<Runner> = steps.iter().flat_map(Step::runners).copied().collect();
+    let test = steps.contains(&Step::Test).then_some(Step::Test);
+    let behind = (last + 1 < steps.len()).then_some(Step::Other);
+    test.into_iter().chain([Step::Runner(runners.into_iter().collect())]).chain(behind).collect()
+}
+
+/// Returns the steps of a script seen as one: without a runner in it, it is a test or not by its name.
+fn whole(steps: Vec<Step>, of_memory: bool, name: &str) -> Vec<Step> {
+    if steps.iter().any(|step| matches!(step, Step::Runner(_))) {
+        return steps;
+    }
+    let last = words::name(name).to_lowercase();
+    let prepares = PREPARES.iter().any(|part| last.contains(part));
+    let tests = of_memory || words::looks_like_test(name) || SOUNDS.iter().any(|part| last.contains(part));
+    vec![if tests && !prepares { Step::Test } else { Step::Other }]
+}

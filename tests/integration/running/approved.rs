@@ -1,0 +1,147 @@
+//! Which version of a check decides: the one that was approved.
+
+use super::makes;
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::call;
+use crate::support::hand_over;
+use crate::support::reply;
+use crate::support::session;
+use serde_json::json;
+
+#[test]
+fn of_a_changed_test_file_the_approved_version_decides_until_a_person_accepts_the_other() {
+    for place in ["clean", "in-place"] {
+        let project = Project::ready().variable("LONGHAUL_GATE_CHECKOUT", place);
+        project.write("tests/a.sh", "test -f a\n");
+        project.git(["add", "-A"]);
+        project.git(["commit", "-qm", "test"]);
+        let cheat = session([reply([bash("echo true > tests/a.sh")]), reply([hand_over()])]);
+        let project = project.feature("a", "sh tests/a.sh").model([cheat, makes("b")]);
+
+        project
+            .run(["run", "--sessions", "1"])
+            .exits(3)
+            .shows("the approved version of the check decided")
+            .shows("+true")
+            .shows("`longhaul accept a` approves it");
+        assert_eq!(project.status("a"), "open");
+        assert_eq!(project.stored("a")["last_verdict"]["verdict"], "failed");
+        assert_eq!(project.stored("a")["last_verdict"]["overlaid"], json!(["tests/a.sh"]));
+
+        let accepted = project.run(["accept", "a"]);
+        accepted.exits(0).prints("-test -f a").prints("+true").prints("the changed check is approved");
+        assert_eq!(project.status("a"), "already green");
+    }
+}
+
+#[test]
+fn honest_work_that_adds_tests_beside_the_approved_ones_is_proven() {
+    let project = Project::ready();
+    project.write("tests/a.sh", "test -f a\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "test"]);
+    let work = "touch a; echo 'test -f a; test -f README' > tests/a.sh; echo true > tests/more.sh";
+    let work = session([reply([bash(work)]), reply([call("check", json!({}))]), reply([hand_over()])]);
+    let check =
+        json!({"id": "a", "title": "a", "check": {"run": "for t in tests/*.sh; do sh $t; done", "closure": ["tests"]}});
+    project.run_with(["feature", "add", "-"], &check.to_string()).exits(0);
+    let project = project.model([work]);
+
+    project.run(["run"]).exits(0);
+
+    assert!(project.played().results_in(3).starts_with("passed"), "{}", project.played().results_in(3));
+    assert_eq!(project.stored("a")["evidence"]["overlaid"], json!(["tests/a.sh", "tests/more.sh"]));
+    assert_eq!(project.read("tests/more.sh"), "true\n");
+}
+
+#[test]
+fn of_a_test_file_that_memory_lost_no_other_version_decides() {
+    let project = Project::ready();
+    project.write("tests/a.sh", "test -f a\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "test"]);
+    let project = project.feature("a", "sh tests/a.sh");
+    let pinned = project.stored("a")["check"]["pins"]["tests/a.sh"].as_str().unwrap().to_owned();
+    let id = pinned.rsplit(' ').next().unwrap();
+    project.run(["memory", "delete", &format!("/memories/checks/pinned/{id}")]).exits(0);
+    project.write("tests/a.sh", "true\n");
+    project.git(["commit", "-qam", "changed"]);
+
+    project.run(["check", "a"]).exits(8).shows("memory cannot give the approved `tests/a.sh`");
+
+    assert_eq!(project.stored("a")["last_verdict"]["verdict"], "check changed");
+    project.run(["accept", "a"]).exits(0).prints("`tests/a.sh` is not what was approved");
+    assert_eq!(project.status("a"), "already green");
+}
+
+#[test]
+fn a_word_of_the_shell_is_no_folder_of_tests() {
+    let makes = "mkdir -p web/test; echo unit > web/test/unit.js; echo page > web/dist.html";
+    let project = Project::ready()
+        .feature("page", "cd web && test -f dist.html")
+        .model([session([reply([bash(makes)]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.stored("page")["check"]["pins"], json!({}));
+}
+
+#[test]
+fn of_a_check_whose_files_changed_before_it_ever_ran_the_approved_version_decides() {
+    let project = Project::unborn();
+    project.run(["init"]).exits(0);
+    project.write("tests/a.sh", "test -f a\n");
+    let project = project.feature("a", "sh tests/a.sh").model([makes("a")]);
+    project.write("tests/a.sh", "true\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "changed"]);
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.stored("a")["baseline"]["verdict"], "failed");
+    assert_eq!(project.stored("a")["evidence"]["overlaid"], json!(["tests/a.sh"]));
+}
+
+#[test]
+fn a_strict_gate_refuses_what_tools_load_by_themselves_until_a_person_accepts_it() {
+    let project = Project::ready().variable("LONGHAUL_GATE_STRICT", "true");
+    project.write("Makefile", "check:\n\ttest -f a\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "make"]);
+    let cheat = session([reply([bash("printf 'check:\\n\\ttrue\\n' > Makefile")]), reply([hand_over()])]);
+    let project = project.feature("a", "grep -q true Makefile || test -f a").model([cheat]);
+
+    project.run(["run", "--sessions", "1"]).exits(3).shows("`Makefile`").shows("longhaul accept a");
+    assert_eq!(project.stored("a")["last_verdict"]["verdict"], "check changed");
+    project.run(["show", "a"]).exits(0).prints("loaded by tools by themselves: Makefile");
+
+    project.run(["accept", "a"]).exits(0).prints("`Makefile`").prints("the changed check is approved");
+    assert_eq!(project.status("a"), "already green");
+}
+
+#[test]
+fn a_script_that_decides_alone_and_is_not_pinned_is_told_at_approval() {
+    let project = Project::ready();
+    let add = |check: &str| project.run(["feature", "add", "--title", check, "--check", check]);
+    add("sh verify.sh").exits(0).tells("`verify.sh` alone decides the check of sh-verify-sh, and it is not pinned");
+    add("sh tests/verify.sh").exits(0).hides("alone decides");
+    add("test \"$(sh greet.sh)\" = hello").exits(0).hides("alone decides");
+}
+
+#[test]
+fn a_test_that_is_named_and_not_there_yet_is_told_at_approval_and_pinned_once_it_is_accepted() {
+    let project = Project::ready();
+    let add = |id: &str| project.run(["feature", "add", "--id", id, "--title", id, "--check", "cargo test --test mul"]);
+    let told = "names a test that is not there yet, such as `tests/mul.rs`, so nothing of it is pinned";
+    add("early").exits(0).tells(told).tells("`longhaul accept early` pins it");
+    assert_eq!(project.stored("early")["check"]["pins"], json!({}));
+    project.write("tests/mul.rs", "#[test]\nfn mul() {}\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "test"]);
+    add("late").exits(0).hides("not there yet");
+    project.run(["accept", "early"]).exits(0).shows("`tests/mul.rs` is new beside the files that were approved");
+    for id in ["early", "late"] {
+        assert!(project.stored(id)["check"]["pins"]["tests/mul.rs"].is_string(), "{id}");
+    }
+}
