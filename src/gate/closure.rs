@@ -131,21 +131,23 @@ impl Named {
             let guesses = guessed::guesses(&words, &bases, root, known);
             let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
             let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
-            named.add_tests(&paths.collect::<Vec<_>>(), &bases, root);
+            named.add_tests(&paths.collect::<Vec<_>>(), &bases, root, known);
             named.add_guesses(&guesses, known);
         }
         named
     }
 
-    /// Adds the words that look like tests, read in each of the folders.
-    fn add_tests(&mut self, words: &[&String], bases: &[String], root: &str) {
+    /// Adds the words that look like tests, read in each of the folders. A bare word that names nothing that is there may be
+    /// a word of a sentence.
+    fn add_tests(&mut self, words: &[&String], bases: &[String], root: &str, known: Known) {
         for base in bases {
             // Alone, and in a folder that was entered, such a word is a command or a script's name.
             let at_root = matches!(base.as_str(), "" | ".");
             let told = words.iter().filter(|word| at_root || !words::is_command_word(word));
             let paths =
                 told.filter(|word| !word.ends_with("/...")).filter_map(|word| words::project_path(word, base, root));
-            self.project.extend(paths.filter(|path| words::looks_like_test(path)));
+            let is_path = |path: &String| words::is_spelled_as_path(path) || known.holds(path);
+            self.project.extend(paths.filter(|path| words::looks_like_test(path)).filter(is_path));
         }
     }
 

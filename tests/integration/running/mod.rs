@@ -10,6 +10,7 @@ mod approved;
 mod around;
 mod broken;
 mod checks;
+mod honest;
 mod initializer;
 mod limits;
 mod odd_files;
