@@ -5,6 +5,7 @@
 
 use crate::gate::Check;
 use crate::gate::CheckFiles;
+use crate::gate::executed::Deciding;
 use crate::gate::guessed;
 use crate::gate::guessed::Guess;
 use crate::gate::guessed::Known;
@@ -107,6 +108,11 @@ pub fn unpinned_script(project: &Project, check: &Check) -> Option<String> {
 /// Returns the test that a check names, not by a path, and that is not there: whoever writes it decides.
 pub fn unwritten_test(project: &Project, check: &Check, files: &CheckFiles) -> Option<String> {
     Named::of(project.root(), check, files, Known::InFolder(project.root())).unwritten.into_iter().next()
+}
+
+/// Tells whether a test runner decides the check; without pins it runs whatever tests it finds.
+pub fn runs_what_it_finds(project: &Project, check: &Check, files: &CheckFiles) -> bool {
+    !Deciding::of(check, files, project.root(), project.root()).is_none()
 }
 
 /// What the texts of a check name.

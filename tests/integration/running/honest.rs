@@ -118,3 +118,20 @@ fn a_repository_in_which_nothing_was_committed_is_whole() {
     run.exits(0);
     assert!(!run.stderr.contains("index"), "{}", run.stderr);
 }
+
+/// What a runner finds by itself is nobody's word for it.
+#[test]
+fn a_check_that_is_a_runner_alone_is_warned_of() {
+    let project = Project::ready();
+    project.write("tests/test_a.py", "");
+    let add = |id: &str, check: &str| project.run(["feature", "add", "--id", id, "--title", id, "--check", check]);
+    for (id, check) in [("a", "python3 -m unittest"), ("b", "pytest -q"), ("c", "node --test"), ("d", "cargo test sum")]
+    {
+        add(id, check).exits(0).tells("none of them is pinned: whoever changes them decides");
+    }
+    for (id, check) in [("e", "pytest -q tests/test_a.py"), ("f", "test -f a"), ("g", "cargo build && ./a")] {
+        let run = add(id, check);
+        run.exits(0);
+        assert!(!run.stderr.contains("none of them is pinned"), "{check}: {}", run.stderr);
+    }
+}
