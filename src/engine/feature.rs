@@ -135,6 +135,15 @@ fn warn_of_unpinned(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
             feature.id, feature.id
         ));
     }
+    if let Some(check) = feature.check.as_ref().filter(|check| check.pins.is_empty())
+        && gate::runs_what_it_finds(&ws.project, check, scripts)
+    {
+        ws.warn(format!(
+            "the test runner decides the check of {} by the tests that it finds, and none of them is pinned: whoever changes \
+             them decides. Name them in the check, or give patterns in its `closure`, such as `tests/**`",
+            feature.id
+        ));
+    }
     let script = feature.check.as_ref().and_then(|check| gate::unpinned_script(&ws.project, check));
     if let Some(script) = script {
         let name = script.rsplit('/').next().unwrap_or(&script);

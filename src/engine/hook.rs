@@ -124,7 +124,7 @@ fn step(ws: &Workspace, name: &str) {
 /// Commits what lies uncommitted in the project as `wip(session N)`; `mark` says more, such as `, interrupted`.
 pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) -> Result<Leftover> {
     let subject = format!("wip(session {number}{mark})");
-    set_aside_stale_locks(ws)?;
+    mend::set_aside_stale_locks(ws)?;
     let unmerged = ws.project.unmerged()?;
     let leftover = ws.project.commit_leftover(&subject, before)?;
     if !unmerged.is_empty() {
@@ -141,12 +141,6 @@ pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) ->
         ws.warn(told_large(&leftover.large));
     }
     Ok(leftover)
-}
-
-/// Moves locks out of the way that a git left which is gone, and says so.
-pub fn set_aside_stale_locks(ws: &Workspace) -> Result<()> {
-    ws.project.set_aside_stale_locks(&ws.outputs())?.into_iter().for_each(|text| ws.warn(text));
-    Ok(())
 }
 
 /// Says what became of uncommitted work, for the progress log.

@@ -3,7 +3,6 @@
 //! What `Project::mend` needs to know is in the records: which branch the newest session began on, and at which commits of
 //! the project memory was written.
 
-use crate::engine::hook;
 use crate::engine::session::Session;
 use crate::engine::workspace::Workspace;
 use crate::memory::Filter;
@@ -17,7 +16,7 @@ const NEWEST: usize = 200;
 
 /// Mends what a session that has just ended left broken; returns what was done, in sentences.
 pub(in crate::engine) fn after_session(ws: &Workspace, session: &Session) -> Result<Vec<String>> {
-    hook::set_aside_stale_locks(ws)?;
+    set_aside_stale_locks(ws)?;
     if ws.project.is_whole(session.branch.as_deref()) {
         return Ok(Vec::new());
     }
@@ -27,13 +26,19 @@ pub(in crate::engine) fn after_session(ws: &Workspace, session: &Session) -> Res
 
 /// Mends what a crash or a killed session left broken, and says so.
 pub(in crate::engine) fn before_work(ws: &Workspace) -> Result<()> {
-    hook::set_aside_stale_locks(ws)?;
+    set_aside_stale_locks(ws)?;
     if ws.project.is_whole(None) {
         return Ok(());
     }
     for text in ws.project.mend(&known(ws)?, &ws.outputs())? {
         ws.warn(text);
     }
+    Ok(())
+}
+
+/// Moves locks out of the way that a git left which is gone, and says so.
+pub(in crate::engine) fn set_aside_stale_locks(ws: &Workspace) -> Result<()> {
+    ws.project.set_aside_stale_locks(&ws.outputs())?.into_iter().for_each(|text| ws.warn(text));
     Ok(())
 }
 

@@ -5,9 +5,12 @@
 
 use crate::gate::Check;
 use crate::gate::CheckFiles;
+use crate::gate::executed::Deciding;
 use crate::gate::guessed;
 use crate::gate::guessed::Guess;
 use crate::gate::guessed::Known;
+use crate::gate::pin::Mode;
+use crate::gate::pin::Pinned;
 use crate::gate::walk::Walk;
 use crate::gate::words;
 use crate::project;
@@ -19,77 +22,7 @@ use globset::GlobSet;
 use globset::GlobSetBuilder;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
-use std::fmt::Display;
-use std::fmt::Formatter;
 use std::path::Path;
-
-/// How a file lies there, as far as it decides.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Mode {
-    Plain,
-    Executable,
-    Link,
-    /// A pipe, a socket or a device, which no commit holds; it has no id.
-    Special,
-}
-
-/// One file of a closure as it lies there now.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Pinned {
-    /// As in [`Check::pins`].
-    pub path: String,
-    /// Git's id of the bytes; none when there is no such file.
-    pub id: Option<String>,
-    pub mode: Mode,
-    /// None where they are too many to be shown, or to be kept as pinned.
-    pub bytes: Option<Vec<u8>>,
-}
-
-impl Pinned {
-    /// Returns what [`Check::pins`] keeps of it.
-    pub fn pin(&self) -> Option<String> {
-        // Memory's files are always laid out as executables.
-        let of_memory = self.path.starts_with("checks/");
-        self.id.as_ref().map(|id| if of_memory { id.clone() } else { Pin { id, mode: Some(self.mode) }.to_string() })
-    }
-}
-
-/// A pin taken apart.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub struct Pin<'a> {
-    pub id: &'a str,
-    /// None in pins made before modes were pinned, which allow any.
-    pub mode: Option<Mode>,
-}
-
-impl<'a> Pin<'a> {
-    /// Reads a pin; one without a mode is an id alone.
-    pub fn read(pin: &'a str) -> Self {
-        match pin.split_once(' ') {
-            Some(("100644", id)) => Self { id, mode: Some(Mode::Plain) },
-            Some(("100755", id)) => Self { id, mode: Some(Mode::Executable) },
-            Some(("120000", id)) => Self { id, mode: Some(Mode::Link) },
-            _ => Self { id: pin, mode: None },
-        }
-    }
-
-    /// Tells whether the file is what was pinned.
-    pub fn fits(&self, file: &Pinned) -> bool {
-        file.id.as_deref() == Some(self.id) && self.mode.is_none_or(|mode| mode == file.mode)
-    }
-}
-
-impl Display for Pin<'_> {
-    fn fmt(&self, formatter: &mut Formatter) -> std::fmt::Result {
-        match self.mode {
-            Some(Mode::Plain) => write!(formatter, "100644 {}", self.id),
-            Some(Mode::Executable) => write!(formatter, "100755 {}", self.id),
-            Some(Mode::Link) => write!(formatter, "120000 {}", self.id),
-            // A special file has no id, and so no pin.
-            Some(Mode::Special) | None => formatter.write_str(self.id),
-        }
-    }
-}
 
 /// Which files of a closure are read.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -177,6 +110,11 @@ pub fn unwritten_test(project: &Project, check: &Check, files: &CheckFiles) -> O
     Named::of(project.root(), check, files, Known::InFolder(project.root())).unwritten.into_iter().next()
 }
 
+/// Tells whether a test runner decides the check; without pins it runs whatever tests it finds.
+pub fn runs_what_it_finds(project: &Project, check: &Check, files: &CheckFiles) -> bool {
+    !Deciding::of(check, files, project.root(), project.root()).is_none()
+}
+
 /// What the texts of a check name.
 struct Named {
     memory: BTreeSet<String>,
@@ -199,21 +137,23 @@ impl Named {
             let guesses = guessed::guesses(&words, &bases, root, known);
             let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
             let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
-            named.add_tests(&paths.collect::<Vec<_>>(), &bases, root);
+            named.add_tests(&paths.collect::<Vec<_>>(), &bases, root, known);
             named.add_guesses(&guesses, known);
         }
         named
     }
 
-    /// Adds the words that look like tests, read in each of the folders.
-    fn add_tests(&mut self, words: &[&String], bases: &[String], root: &str) {
+    /// Adds the words that look like tests, read in each of the folders. A bare word that names nothing that is there may be
+    /// a word of a sentence.
+    fn add_tests(&mut self, words: &[&String], bases: &[String], root: &str, known: Known) {
         for base in bases {
             // Alone, and in a folder that was entered, such a word is a command or a script's name.
             let at_root = matches!(base.as_str(), "" | ".");
             let told = words.iter().filter(|word| at_root || !words::is_command_word(word));
             let paths =
                 told.filter(|word| !word.ends_with("/...")).filter_map(|word| words::project_path(word, base, root));
-            self.project.extend(paths.filter(|path| words::looks_like_test(path)));
+            let is_path = |path: &String| words::is_spelled_as_path(path) || known.holds(path);
+            self.project.extend(paths.filter(|path| words::looks_like_test(path)).filter(is_path));
         }
     }
 

@@ -1,8 +1,8 @@
 //! How a check's files differ from what was approved, for people.
 
-use crate::gate::closure::Mode;
-use crate::gate::closure::Pin;
-use crate::gate::closure::Pinned;
+use crate::gate::pin::Mode;
+use crate::gate::pin::Pin;
+use crate::gate::pin::Pinned;
 use similar::TextDiff;
 use std::collections::BTreeMap;
 use std::time::Duration;

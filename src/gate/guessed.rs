@@ -40,7 +40,7 @@ pub(in crate::gate) enum Known<'a> {
 
 impl Known<'_> {
     /// Tells whether a file or a folder is there.
-    fn holds(&self, path: &str) -> bool {
+    pub(in crate::gate) fn holds(&self, path: &str) -> bool {
         match self {
             Self::InFolder(folder) => fs::symlink_metadata(folder.join(path)).is_ok(),
             Self::InPins(pins) => {

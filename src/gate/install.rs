@@ -50,7 +50,9 @@ impl Gate<'_> {
         let made_from = prepared.made_from().filter(|made_from| self.reuse == Reuse::Alike || made_from == tree);
         if made_from.is_none() {
             checkout::check_out(self.project, tree, site.since.as_deref(), private, &at)?;
-            if let Some(failed) = trial::prepare(installer, &self.surroundings(&private.tree(), Some(private)))? {
+            let folder = private.tree();
+            let around = self.surroundings(&folder, Some(private));
+            if let Some(failed) = trial::prepare(installer.text, &installer.failed, &around)? {
                 return Ok(Err(self.saved(failed)?));
             }
             prepared.keep(tree, self.project, &private.place(), &self.host_environment())?;

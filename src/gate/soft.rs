@@ -21,7 +21,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::LazyLock;
 
 /// Names in any folder, and patterns for paths with a slash. `gate.soft_closure` adds more.
-const LOADED: [&str; 33] = [
+const LOADED: [&str; 42] = [
     // Ours: a check's `setup` may be the init script.
     "init.sh",
     // Python
@@ -33,6 +33,16 @@ const LOADED: [&str; 33] = [
     "sitecustomize.py",
     "usercustomize.py",
     "*.pth",
+    // A package of tests is loaded before its tests, and what lies beside them under the name of a module goes before it.
+    "{test,tests,e2e,spec}/**/__init__.py",
+    "{test,tests,e2e,spec}/**/{unittest,pytest,subprocess,socket,json,re,os,time}.py",
+    "/{unittest,pytest,_pytest,subprocess}.py",
+    "/{unittest,pytest,_pytest}/**",
+    "pytest.toml",
+    ".pytest.toml",
+    ".python-version",
+    ".tool-versions",
+    "mise.toml",
     ".coveragerc",
     "manage.py",
     // JavaScript
@@ -182,7 +192,8 @@ impl Loaded {
 fn set(patterns: &[&str]) -> Result<GlobSet> {
     let mut set = GlobSetBuilder::new();
     for pattern in patterns {
-        let anywhere = if pattern.contains('/') { (*pattern).to_owned() } else { format!("**/{pattern}") };
+        let at_root = pattern.trim_start_matches('/').to_owned();
+        let anywhere = if pattern.contains('/') { at_root } else { format!("**/{pattern}") };
         let glob = GlobBuilder::new(&anywhere).literal_separator(true).build();
         set.add(glob.with_context(|| format!("`{pattern}` in `gate.soft_closure` is not a pattern"))?);
     }
@@ -200,6 +211,10 @@ mod tests {
         for path in [
             "conftest.py",
             "tests/conftest.py",
+            "tests/unit/__init__.py",
+            "tests/subprocess.py",
+            "unittest.py",
+            "unittest/case.py",
             "web/package.json",
             "web/jest.config.ts",
             "crates/a/build.rs",

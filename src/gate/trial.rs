@@ -6,7 +6,6 @@ use crate::gate::CheckFiles;
 use crate::gate::Finding;
 use crate::gate::Settings;
 use crate::gate::executed::Deciding;
-use crate::gate::install::Installer;
 use crate::gate::shell::Shell;
 use crate::gate::stage::host_environment;
 use crate::gate::verdict::Trial;
@@ -98,15 +97,15 @@ pub(in crate::gate) fn run(check: &Check, runs: u32, around: &Surroundings) -> R
     Ok(trial)
 }
 
-/// Installs what the project needs; returns a result only when that failed.
-pub(in crate::gate) fn prepare(installer: &Installer, around: &Surroundings) -> Result<Option<Trial>> {
+/// Installs what the project needs by this text for `sh`; returns a result only when that failed, as `failed` says.
+pub(in crate::gate) fn prepare(text: &str, failed: &str, around: &Surroundings) -> Result<Option<Trial>> {
     let run = Run::open(around, PREPARE_LIMIT, Phase::Install, true)?;
-    let (finished, _) = run.shell(installer.text, ".", None, PREPARE_LIMIT, Leftovers::End)?;
+    let (finished, _) = run.shell(text, ".", None, PREPARE_LIMIT, Leftovers::End)?;
     run.sandbox.end();
     let duration = finished.duration;
-    let failed = finished.exit != Exit::Code(0);
-    Ok(failed.then(|| {
-        let mut trial = Trial { duration, unprepared: true, ..not_ready(finished, &installer.failed) };
+    let is_red = finished.exit != Exit::Code(0);
+    Ok(is_red.then(|| {
+        let mut trial = Trial { duration, unprepared: true, ..not_ready(finished, failed) };
         run.tell_wanted_network(&mut trial, "`sandbox.network` must not be `off` for it");
         run.tell_hidden_program(&mut trial);
         trial

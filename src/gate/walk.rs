@@ -2,8 +2,8 @@
 //! outside, and nothing opened but regular files.
 
 use crate::failure::Failure;
-use crate::gate::closure::Mode;
-use crate::gate::closure::Pinned;
+use crate::gate::pin::Mode;
+use crate::gate::pin::Pinned;
 use crate::project;
 use anyhow::Result;
 use globset::GlobSet;

@@ -107,6 +107,11 @@ pub(in crate::gate) fn holds_path(text: &str, path: &str) -> bool {
     })
 }
 
+/// Tells whether a word is spelled as a path, and not as a word of a sentence or an address.
+pub(in crate::gate) fn is_spelled_as_path(word: &str) -> bool {
+    word.contains(['/', '.']) && !word.contains(':')
+}
+
 /// Tells whether a path looks like a test, by its folders or its name.
 pub(in crate::gate) fn looks_like_test(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));

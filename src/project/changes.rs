@@ -20,6 +20,8 @@ const VIEW: &[u8] = b".longhaul/memory/";
 pub struct Changes {
     /// Changed, deleted or staged.
     pub tracked: Vec<String>,
+    /// Those of them that are staged and in no commit yet.
+    pub added: Vec<String>,
     pub untracked: Vec<String>,
     /// Submodules with changes inside that no commit of the project can hold.
     pub submodules: Vec<String>,
@@ -101,7 +103,11 @@ pub(super) fn parse(listing: &[u8]) -> Changes {
             [b"?", ..] => changes.untracked.push(path),
             // Nothing staged, and the submodule itself is at the commit that is recorded.
             [b"1", b".M", submodule, ..] if submodule.starts_with(b"S.") => changes.submodules.push(path),
-            _ => changes.tracked.push(path),
+            [_, staged, ..] => {
+                changes.added.extend(staged.starts_with(b"A").then(|| path.clone()));
+                changes.tracked.push(path);
+            }
+            _ => {}
         }
     }
     changes
@@ -123,6 +129,7 @@ mod tests {
         );
 
         assert_eq!(changes.tracked, ["src/a b.rs", "new\nline.rs", "moved", "torn"]);
+        assert_eq!(changes.added, ["new\nline.rs"]);
         assert_eq!(changes.untracked, ["my notes.txt", r#""gr\xfcn""#]);
         assert_eq!(changes.submodules, ["dirty"]);
         for nothing in [b"1 .M N... 1 1 1 a b .longhaul/memory/a\0? .longhaul/memory/b\0".as_slice(), b""] {

@@ -9,9 +9,12 @@ use crate::failure::Failure;
 use crate::failure::Kind;
 use anyhow::Context;
 use anyhow::Result;
+use anyhow::ensure;
 use git2::ObjectType;
 use git2::Oid;
+use git2::Tree;
 use git2::TreeEntry;
+use std::collections::BTreeSet;
 use std::ffi::OsStr;
 use std::fs;
 use std::io::Write;
@@ -74,6 +77,7 @@ impl Project {
                 continue;
             }
             let tree = self.repository.find_tree(id).with_context(context)?;
+            require_names(&tree).with_context(context)?;
             // The last to be pushed is the first to be listed.
             for entry in tree.iter().rev() {
                 let path = path.join(OsStr::from_bytes(entry.name_bytes()));
@@ -113,7 +117,7 @@ impl Project {
         let absent = |_| vec![name.clone()];
         let here = self.root.join(&entry.path);
         // Without a `.git` of its own, the search would find the project around it.
-        if !here.join(".git").exists() {
+        if !here.join(".git").exists() || leads_through_link(&place.folder, &entry.path) {
             return Err(vec![name]);
         }
         let inner = Self::discover(&here, self.environment.clone()).map_err(absent)?;
@@ -130,6 +134,7 @@ impl Project {
             if entry.kind == EntryKind::Submodule {
                 continue;
             }
+            ensure!(!leads_through_link(folder, &entry.path), "`{}` lies behind a link", entry.path.display());
             if let Some(parent) = path.parent() {
                 fs::create_dir_all(parent)?;
             }
@@ -184,6 +189,28 @@ impl Project {
         let text = format!("git's object `{id}` of `{path}` is not what it is named after");
         Err(Failure::new(Kind::Integrity, text).hint("`git fsck` says more; fetch it anew").into())
     }
+}
+
+/// Refuses a tree whose names are none, which git never writes and libgit2 does not look at: an absolute one would lead out of
+/// the folder in which the tree is laid, and a link and a folder of one name would too.
+fn require_names(tree: &Tree) -> Result<()> {
+    let mut names = BTreeSet::new();
+    for entry in tree {
+        let name = entry.name_bytes();
+        let is_name =
+            !matches!(name, b"" | b"." | b"..") && !name.contains(&b'/') && !name.eq_ignore_ascii_case(b".git");
+        if !is_name || !names.insert(name.to_vec()) {
+            let text =
+                format!("git's tree `{}` holds `{}`, which is no name", tree.id(), String::from_utf8_lossy(name));
+            return Err(Failure::new(Kind::Integrity, text).hint("`git fsck` says more").into());
+        }
+    }
+    Ok(())
+}
+
+/// Tells whether a link lies on the way to a path below `folder`, or in its place: what is written there would lie elsewhere.
+fn leads_through_link(folder: &Path, path: &Path) -> bool {
+    path.ancestors().filter(|part| !part.as_os_str().is_empty()).any(|part| folder.join(part).is_symlink())
 }
 
 /// Returns the id git would give a file as it lies there, without any filter.

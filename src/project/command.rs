@@ -28,6 +28,11 @@ pub struct Elsewhere {
     pub index: PathBuf,
 }
 
+/// Quotes a path for a list that colons part.
+fn quoted(path: &str) -> String {
+    format!("\"{}\"", path.replace('\\', "\\\\").replace('"', "\\\""))
+}
+
 impl Project {
     /// Runs `git` with hooks, monitors, signing and prompts off, and returns what it printed.
     pub(super) fn git(&self, args: &[&str], stdin: Option<Vec<u8>>) -> Result<Vec<u8>> {
@@ -53,9 +58,12 @@ impl Project {
     /// Runs `git` so that it stores objects in another folder, and sees those there and the project's.
     pub(super) fn git_storing(&self, objects: &Path, args: &[&str], stdin: Option<Vec<u8>>) -> Result<Vec<u8>> {
         let mut command = self.command(args, stdin);
-        let places =
-            [("GIT_OBJECT_DIRECTORY", objects), ("GIT_ALTERNATE_OBJECT_DIRECTORIES", &self.common_dir.join("objects"))];
-        command.env.extend(places.map(|(name, place)| (name.to_owned(), place.to_string_lossy().into_owned())));
+        let own = quoted(&self.common_dir.join("objects").to_string_lossy());
+        let places = [
+            ("GIT_OBJECT_DIRECTORY", objects.to_string_lossy().into_owned()),
+            ("GIT_ALTERNATE_OBJECT_DIRECTORIES", own),
+        ];
+        command.env.extend(places.map(|(name, place)| (name.to_owned(), place)));
         self.finish(args, &command)
     }
 

@@ -16,6 +16,7 @@ use std::path::Path;
 /// told: left out, they would make the tree uncommitted for ever, and the project has decided that it wants them.
 const LARGE: u64 = 10 << 20;
 
+const SECRET: &str = "its name looks like a secret";
 const UNREADABLE: &str = "it cannot be read";
 
 /// Names of files and folders, at any depth, that tools make by themselves and nobody commits.
@@ -48,6 +49,7 @@ impl Project {
         if take.is_empty() {
             return Ok(leftover);
         }
+        self.unstage(leftover.left_out.iter().filter(|(_, reason)| *reason == SECRET).map(|(path, _)| path))?;
         let refused = self.add_all(take, &|args, list| self.git_changing(args, Some(list)).map(drop))?;
         leftover.left_out.extend(refused.into_iter().map(|path| (path, "git refuses to add it")));
         // Taking files out of the index and back in leaves nothing; an open merge is ended by a commit all the same.
@@ -58,6 +60,15 @@ impl Project {
         self.commit(&["commit", "--quiet", "--no-verify", "--allow-empty-message", "-m", message])?;
         leftover.commit = self.head()?.map(|head| head.commit);
         Ok(leftover)
+    }
+
+    /// Takes paths out of the index; the files stay.
+    fn unstage<'a>(&self, paths: impl Iterator<Item = &'a String>) -> Result<()> {
+        let list: Vec<u8> = paths.flat_map(|path| bytes_of(path).into_iter().chain([0])).collect();
+        if list.is_empty() {
+            return Ok(());
+        }
+        self.git_changing(&["update-index", "--force-remove", "-z", "--stdin"], Some(list)).map(drop)
     }
 
     /// Puts paths into an index as they lie here, and returns those that git refuses; `git` runs a command on that index.
@@ -94,8 +105,11 @@ impl Project {
 
     /// Parts what is uncommitted into the paths to take and what is left out, each with the reason.
     pub(super) fn select(&self, before: &Marks) -> Result<(Vec<String>, Leftover)> {
-        let Changes { tracked: mut take, untracked, submodules } = self.changes()?;
+        let Changes { tracked: mut take, added, untracked, submodules } = self.changes()?;
         let mut leftover = Leftover::default();
+        take.retain(|path| !added.contains(path) || !looks_secret(&lossy(path)));
+        let staged = added.into_iter().filter(|path| looks_secret(&lossy(path)));
+        leftover.left_out.extend(staged.map(|path| (path, SECRET)));
         let (unreadable, readable) = take.into_iter().partition(|path| self.is_unreadable(path));
         take = readable;
         leftover.left_out.extend(Vec::into_iter(unreadable).map(|path| (path, UNREADABLE)));
@@ -179,7 +193,7 @@ impl Project {
             return Some("it is a git repository of its own");
         }
         if looks_secret(&lossy(path)) {
-            return Some("its name looks like a secret");
+            return Some(SECRET);
         }
         if self.is_unreadable(path) {
             return Some(UNREADABLE);

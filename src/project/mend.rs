@@ -278,12 +278,19 @@ impl Project {
     fn is_index_damaged(&self, head: Tip) -> bool {
         let path = self.repository.path().join("index");
         match fs::metadata(&path) {
-            Err(_) => path.is_symlink() || head == Tip::Sound,
+            // Before anything is committed or staged there is none.
+            Err(_) => path.is_symlink() || (head == Tip::Sound && !self.is_empty_at_head()),
             Ok(found) if !found.is_file() => true,
             Ok(found) if found.len() > READ_INDEX => !self.reads_index(),
             // git itself takes a torn one for what it seems to say.
             Ok(_) => Index::open(&path).is_err_and(|error| !is_of_another_form(&error) || !self.reads_index()),
         }
+    }
+
+    /// Tells whether HEAD's commit holds no file.
+    fn is_empty_at_head(&self) -> bool {
+        let tree = self.repository.head().and_then(|head| head.peel_to_tree());
+        tree.is_ok_and(|tree| tree.is_empty())
     }
 
     fn reads_index(&self) -> bool {

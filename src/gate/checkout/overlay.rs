@@ -1,8 +1,8 @@
 //! Lays the approved files of a check over a tree, so that they decide and not what the tree holds in their place.
 
 use crate::gate::Pinned;
-use crate::gate::closure::Mode;
-use crate::gate::closure::Pin;
+use crate::gate::pin::Mode;
+use crate::gate::pin::Pin;
 use crate::project::path_of;
 use anyhow::Context;
 use anyhow::Result;

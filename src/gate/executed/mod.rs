@@ -47,6 +47,11 @@ impl Deciding {
         Self(runners)
     }
 
+    /// Tells whether no runner decides.
+    pub(in crate::gate) fn is_none(&self) -> bool {
+        self.0.is_empty()
+    }
+
     /// Returns the reason why nothing was executed, if a deciding runner says so and none says that something was.
     pub(in crate::gate) fn nothing(&self, output: &str) -> Option<&'static str> {
         forms::nothing(&self.0, output)

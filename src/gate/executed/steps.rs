@@ -122,6 +122,8 @@ impl Reader<'_> {
                 return vec![Step::Runner(vec![Runner::Tap])];
             }
             "eval" => return self.nested(|inner| inner.read(&words[1..].join(" "))),
+            // Without a pipe it looks at what the product left, and decides by itself.
+            "test" | "[" | "[[" => return vec![Step::Other],
             _ => {}
         }
         if of_system && aside::prepares(name, words) {

@@ -1,0 +1,137 @@
+//! What honest work ran into: it is not refused, and nothing is told that is not so.
+
+use super::makes;
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::hand_over;
+use crate::support::reply;
+use crate::support::session;
+use crate::support::skipped;
+use serde_json::Value;
+
+fn does(command: &str) -> Value {
+    session([reply([bash(command)]), reply([hand_over()])])
+}
+
+/// A runner without a test ended the feature before anybody could write one.
+#[test]
+fn a_check_whose_tests_are_not_written_yet_is_red_and_can_be_proven() {
+    if std::process::Command::new("node").arg("--version").output().is_err() {
+        return skipped("there is no node");
+    }
+    let test = "const t = require('node:test'); t('greets', () => { if (require('./lib.js')() !== 'hi') throw 1; });";
+    let writes = format!("echo \"module.exports = () => 'hi'\" > lib.js; cat > q.test.js <<'END'\n{test}\nEND");
+    let project = Project::ready().feature("f", "node --test").model([does(&writes)]);
+    assert_eq!(project.status("f"), "open");
+    assert_eq!(project.stored("f")["baseline"]["verdict"], "nothing executed");
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.status("f"), "proven");
+}
+
+/// Git parts the list of its object folders at colons.
+#[test]
+fn a_check_has_gits_history_in_a_project_whose_path_has_a_colon() {
+    for sandboxed in [false, true] {
+        let project = Project::ready();
+        let root = project.root().join("a:b \"c\"");
+        std::fs::create_dir(&root).unwrap();
+        let run = |args: &[&str]| {
+            let mut command = project.command(args);
+            command.current_dir(&root).env("LONGHAUL_SANDBOX_MODE", if sandboxed { "bubblewrap" } else { "off" });
+            let output = command.output().unwrap();
+            assert!(output.status.success(), "{args:?}: {}", String::from_utf8_lossy(&output.stderr));
+            String::from_utf8_lossy(&output.stdout).into_owned()
+        };
+        let git = |args: &[&str]| {
+            let done =
+                std::process::Command::new("git").args(args).current_dir(&root).envs(project.environment()).status();
+            assert!(done.unwrap().success(), "{args:?}");
+        };
+        git(&["init", "-q"]);
+        git(&["commit", "-q", "--allow-empty", "-m", "first"]);
+        run(&["init"]);
+        run(&[
+            "feature",
+            "add",
+            "--id",
+            "f",
+            "--title",
+            "f",
+            "--check",
+            "git log --oneline | grep second && git status",
+        ]);
+        git(&["commit", "-q", "--allow-empty", "-m", "second"]);
+        run(&["check", "f"]);
+    }
+}
+
+/// A word of a sentence was taken for a folder that must not be there, and the tests of honest work were taken away.
+#[test]
+fn a_bare_word_that_names_nothing_is_not_pinned_as_absent() {
+    let project = Project::ready();
+    for (id, check) in [
+        ("a", "sh run.sh | grep -q 'all tests passed'"),
+        ("b", "sh todo.sh add 'write e2e tests' | grep spec"),
+        ("c", "curl -fs localhost:3000/tests"),
+    ] {
+        let run = project.run(["feature", "add", "--id", id, "--title", id, "--check", check]);
+        run.exits(0);
+        assert!(!run.stdout.contains("absent"), "{}", run.stdout);
+    }
+    // The twin: spelled as a path, it is meant.
+    project
+        .run(["feature", "add", "--id", "d", "--title", "d", "--check", "sh tests/d.sh"])
+        .exits(0)
+        .prints("tests/d.sh (absent, and pinned as absent)");
+
+    let works = "mkdir tests; echo 'test 1 = 1' > tests/a.sh; \
+                 printf 'for t in tests/*.sh; do sh $t || exit 1; done\\necho all tests passed\\n' > run.sh";
+    let project = project.model([does(works)]);
+    project.run(["run", "--sessions", "1"]);
+    assert_eq!(project.status("a"), "proven");
+}
+
+/// What looks like a secret stays out of longhaul's commits, staged or not.
+#[test]
+fn a_staged_file_that_looks_like_a_secret_is_not_committed_and_told() {
+    let project = Project::ready().feature("a", "test -f a").model([does("echo K=1 > .env; git add .env; touch a")]);
+
+    let run = project.run(["run"]);
+
+    run.exits(0).tells("`.env` was left out of the commit: its name looks like a secret");
+    assert_eq!(project.git(["log", "--all", "--format=%h", "--", ".env"]), "");
+    assert_eq!(project.read(".env"), "K=1\n");
+    assert_eq!(project.git(["status", "--porcelain"]), "?? .env");
+}
+
+/// A repository without any file has no index, which is no damage.
+#[test]
+fn a_repository_in_which_nothing_was_committed_is_whole() {
+    let project = Project::unborn();
+    project.run(["init"]).exits(0);
+    let project = project.feature("a", "test -f a").model([makes("a")]);
+
+    let run = project.run(["run"]);
+
+    run.exits(0);
+    assert!(!run.stderr.contains("index"), "{}", run.stderr);
+}
+
+/// What a runner finds by itself is nobody's word for it.
+#[test]
+fn a_check_that_is_a_runner_alone_is_warned_of() {
+    let project = Project::ready();
+    project.write("tests/test_a.py", "");
+    let add = |id: &str, check: &str| project.run(["feature", "add", "--id", id, "--title", id, "--check", check]);
+    for (id, check) in [("a", "python3 -m unittest"), ("b", "pytest -q"), ("c", "node --test"), ("d", "cargo test sum")]
+    {
+        add(id, check).exits(0).tells("none of them is pinned: whoever changes them decides");
+    }
+    for (id, check) in [("e", "pytest -q tests/test_a.py"), ("f", "test -f a"), ("g", "cargo build && ./a")] {
+        let run = add(id, check);
+        run.exits(0);
+        assert!(!run.stderr.contains("none of them is pinned"), "{check}: {}", run.stderr);
+    }
+}
