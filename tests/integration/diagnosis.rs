@@ -113,7 +113,8 @@ fn it_works_outside_of_a_project_and_never_shows_the_key() {
     let run = project.run(["doctor"]);
 
     run.exits(0).prints("ok       git        git version ").prints("ok       project    none here: `").hides(KEY);
-    run.prints("ok       key        `ANTHROPIC_API_KEY` is set").prints("warning  price      not known for the model");
+    run.prints("ok       key        `ANTHROPIC_API_KEY` is set").prints("ok       price      known for the model");
+    project.run(["doctor", "--set", "agent.model=mine"]).prints("warning  price      not known for the model `mine`");
     project.run(["doctor", "--set", "provider.key_env=OTHER"]).exits(0).prints("`OTHER` is not set");
 }
 
