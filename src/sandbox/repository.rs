@@ -1,7 +1,8 @@
 //! The repository as commands have it: they commit, but what makes git run programs stays as it is.
 //!
 //! Whoever works in the project outside runs git there, if only for a prompt. Its settings and hooks are not all that
-//! counts: `commondir` names the folder in which git looks for them, and what is missing could be made.
+//! counts: `commondir` names the folder in which git looks for them, and what is missing could be made. Nothing is mounted
+//! through a link: it may have been put there to have another folder of the machine shown, or written.
 
 use super::Git;
 use super::room::Mounts;
@@ -48,10 +49,10 @@ fn hold(mounts: &mut Mounts, folder: &Path, depth: u32) -> Result<()> {
     if info.is_dir() && !info.is_symlink() {
         make(&info.join("attributes"), "")?;
         mounts.mount("--bind", &info, &info);
-        mounts.mount_if_there("--ro-bind", &info.join("attributes"));
+        mounts.mount_if_real("--ro-bind", &info.join("attributes"));
     }
     for kept in ["config", "config.worktree", "commondir", "hooks"] {
-        mounts.mount_if_there("--ro-bind", &folder.join(kept));
+        mounts.mount_if_real("--ro-bind", &folder.join(kept));
     }
     worktrees(mounts, folder)?;
     submodules(mounts, &folder.join("modules"), depth)
@@ -60,7 +61,11 @@ fn hold(mounts: &mut Mounts, folder: &Path, depth: u32) -> Result<()> {
 /// Holds what leads the other working trees of a repository to it.
 fn worktrees(mounts: &mut Mounts, common_dir: &Path) -> Result<()> {
     let all = common_dir.join("worktrees");
-    if !all.is_dir() {
+    // What is missing could be made, as a link to a folder that is none of the project's.
+    if all.symlink_metadata().is_err() {
+        fs::create_dir(&all).with_context(|| format!("could not make `{}`", all.display()))?;
+    }
+    if all.is_symlink() || !all.is_dir() {
         return Ok(());
     }
     // A folder that is a mount cannot be moved away with what is held in it.
@@ -69,7 +74,7 @@ fn worktrees(mounts: &mut Mounts, common_dir: &Path) -> Result<()> {
         mounts.mount("--bind", &worktree, &worktree);
         make_settings_of_worktree(&worktree, common_dir)?;
         for kept in ["commondir", "gitdir", "config.worktree"] {
-            mounts.mount_if_there("--ro-bind", &worktree.join(kept));
+            mounts.mount_if_real("--ro-bind", &worktree.join(kept));
         }
     }
     Ok(())

@@ -106,6 +106,8 @@ impl Room {
             mounts.mount("--ro-bind", Path::new(program), Path::new(OWN_PROGRAM));
         }
         self.writable.iter().for_each(|folder| mounts.mount("--bind", folder, folder));
+        // Once more, over all that was shown since.
+        hide_keys(&mut mounts, settings);
         mounts.flags(&["--remount-ro", "/run"]);
         mounts.0.extend(["--chdir".into(), self.root.clone().into_os_string()]);
         Ok(mounts.0)
@@ -124,7 +126,7 @@ impl Room {
             return Ok(());
         }
         repository::show(mounts, &self.root, &self.common_dir, self.git)?;
-        mounts.mount_if_there("--ro-bind", &self.root.join(".longhaul"));
+        mounts.mount_if_real("--ro-bind", &self.root.join(".longhaul"));
         let state = Some(self.common_dir.join("longhaul")).filter(|state| state.is_dir());
         state.iter().for_each(|state| mounts.0.extend(["--tmpfs".into(), state.into()]));
         // What is shown may lie in there.
@@ -140,20 +142,25 @@ fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
     mounts.flags(&["--dev", "/dev", "--proc", "/proc"]);
     PROC_READ_ONLY.iter().for_each(|name| mounts.mount_if_there("--ro-bind", &Path::new("/proc").join(name)));
     PROC_EMPTY.iter().for_each(|name| mounts.hide(&Path::new("/proc").join(name)));
-    host_keys().iter().for_each(|key| mounts.hide(key));
-    MACHINE_SECRETS.iter().for_each(|path| mounts.hide(Path::new(path)));
     REPLACED.iter().for_each(|path| mounts.empty(Path::new(path)));
     if let Some(home) = settings.home.as_deref().filter(|home| home.parent().is_some()) {
         mounts.empty(home);
     }
     let shown = shown::shown(settings);
     shown.iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
-    homes::hidden(settings).iter().for_each(|file| mounts.hide(file));
+    hide_keys(mounts, settings);
     sockets(settings, &shown).iter().for_each(|socket| mounts.hide(socket));
     settings.read.iter().for_each(|folder| mounts.mount_if_there("--ro-bind", folder));
     if network == Network::On {
         RESOLVERS.iter().for_each(|folder| mounts.mount_if_there("--ro-bind", Path::new(folder)));
     }
+}
+
+/// Hides what would let commands act for the machine or the user elsewhere.
+fn hide_keys(mounts: &mut Mounts, settings: &Settings) {
+    host_keys().iter().for_each(|key| mounts.hide(key));
+    MACHINE_SECRETS.iter().for_each(|path| mounts.hide(Path::new(path)));
+    homes::hidden(settings).iter().for_each(|file| mounts.hide(file));
 }
 
 /// Lists the sockets of the machine's services that are not hidden with a folder: a folder that cannot be written still
@@ -196,6 +203,13 @@ impl Mounts {
     /// Lays what is there over itself; what is not there cannot be held.
     pub(super) fn mount_if_there(&mut self, how: &str, path: &Path) {
         if path.exists() {
+            self.mount(how, path, path);
+        }
+    }
+
+    /// The same, but not through a link, which somebody in the project may have made.
+    pub(super) fn mount_if_real(&mut self, how: &str, path: &Path) {
+        if path.symlink_metadata().is_ok_and(|found| !found.is_symlink()) {
             self.mount(how, path, path);
         }
     }

@@ -298,6 +298,46 @@ fn settings_of_git_in_a_file_of_the_home_hold_inside() {
     assert_eq!(project.git(["cat-file", "-s", "HEAD:a"]), "2");
 }
 
+/// Links in the git folder had folders of the machine shown writable, and keys shown that are hidden.
+#[test]
+fn no_link_in_the_git_folder_is_mounted_through() {
+    for sandboxed in [true, false] {
+        let project = Project::ready();
+        let cargo = project.home().join(".cargo");
+        std::fs::create_dir_all(cargo.join("bin")).unwrap();
+        std::fs::write(cargo.join("credentials.toml"), "SECRET-OF-CARGO\n").unwrap();
+        let git = project.root().join(".git");
+        for (link, to) in
+            [("worktrees", "../../home/.cargo"), ("config.worktree", "../../home/.cargo/credentials.toml")]
+        {
+            std::os::unix::fs::symlink(to, git.join(link)).unwrap();
+        }
+        let tries = "touch \"$HOME/.cargo/bin/one\" .git/worktrees/bin/two; \
+                     cat \"$HOME/.cargo/credentials.toml\" .git/config.worktree; true";
+        let looks = session([reply([bash(tries)]), reply([hand_over()])]);
+        let project = if sandboxed { project.sandboxed() } else { project };
+        let project = project.feature("a", "test -f a").model([looks]);
+
+        let told = told(&project);
+
+        assert_eq!(told[0].contains("SECRET-OF-CARGO"), !sandboxed, "{told:?}");
+        for name in ["one", "two"] {
+            assert_eq!(cargo.join("bin").join(name).exists(), !sandboxed, "{name}: {told:?}");
+        }
+    }
+}
+
+/// What is missing in the git folder could be made, so it is there and held.
+#[test]
+fn the_folder_of_worktrees_cannot_become_a_link() {
+    let tries = "rm -rf .git/worktrees; mv .git/worktrees .git/w; ln -sT . .git/worktrees; test -L .git/worktrees && echo linked";
+    let looks = session([reply([bash(tries)]), reply([hand_over()])]);
+    let project = Project::ready().sandboxed().feature("a", "test -f a").model([looks]);
+    let told = told(&project);
+    assert!(!told[0].contains("linked"), "{told:?}");
+    assert_eq!(project.git(["worktree", "list"]).lines().count(), 1);
+}
+
 /// Of the user's folder of git's settings a held `git` sees the settings, and not the credentials beside them.
 #[test]
 fn a_held_git_sees_no_credentials_where_the_users_settings_lie_elsewhere() {
