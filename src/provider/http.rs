@@ -30,6 +30,7 @@ use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
 use serde_json::Value;
 use std::collections::hash_map::RandomState;
+use std::future::pending;
 use std::hash::BuildHasher;
 use std::hash::Hasher;
 use std::io;
@@ -39,6 +40,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::time::Instant;
+use tokio::time::sleep_until;
 use tokio::time::timeout;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -92,7 +94,7 @@ impl Client {
         Ok(Self { settings, http, endpoint, headers, asked, counts: AtomicBool::new(true) })
     }
 
-    /// Sends a request and returns the whole reply. Blocks, and ends at once when interrupted.
+    /// Sends a request and returns the whole reply. Blocks, and ends at once when interrupted or at the request's deadline.
     ///
     /// `on_retry` hears why an attempt failed and how long the wait before the next one is. Must not be called from
     /// within an asynchronous runtime.
@@ -107,6 +109,7 @@ impl Client {
                 biased;
                 () = interrupt.wait() => Err(Failure::Interrupted),
                 result = self.ask(request, on_retry) => result,
+                () = passed(request.deadline) => Err(Failure::OutOfTime),
             }
         });
         sent.unwrap_or_else(|error| Err(Failure::Unavailable { tried: format!("could not start a request: {error}") }))
@@ -367,6 +370,14 @@ fn redirected(response: &Response) -> Fault {
         ),
         way_out: "set `[provider] base_url` to the final address, if you trust it".to_owned(),
     })
+}
+
+/// Waits for a moment; without one, for ever.
+async fn passed(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline.into()).await,
+        None => pending().await,
+    }
 }
 
 /// Returns the innermost reason, which names what the system said.

@@ -113,7 +113,7 @@ pub struct Request {
     pub tools: Vec<Value>,
     /// Tokens the model's window holds; 0: unknown.
     pub window: u64,
-    /// No new attempt begins after this moment; an attempt under way may end.
+    /// No attempt begins after this moment, and one under way is cut at it; nothing of its reply is kept.
     pub deadline: Option<Instant>,
 }
 

@@ -379,6 +379,27 @@ fn no_request_goes_out_after_the_deadline() {
 }
 
 #[test]
+fn a_reply_that_streams_beyond_the_deadline_is_cut() {
+    for (limit, whole) in [(LONG, true), (Duration::from_millis(200), false)] {
+        let server = server("[[session]]\nreply = [{ text = \"slow\", silence = \"1s\" }]");
+        let start = Instant::now();
+        let bound = Request { deadline: Some(start + limit), ..request() };
+
+        let told = &mut |reason: &str, _| panic!("no retry: {reason}");
+        let result = Client::new(settings(server.base_url())).unwrap().send(&bound, &Interrupt::new(), told);
+
+        assert_eq!(server.requests().len(), 1);
+        match result {
+            Ok(reply) => assert_eq!((whole, reply.text().as_str()), (true, "slow")),
+            Err(failure) => {
+                assert_eq!((whole, failure), (false, Failure::OutOfTime));
+                assert!(start.elapsed() < Duration::from_millis(900), "{:?}", start.elapsed());
+            }
+        }
+    }
+}
+
+#[test]
 fn an_address_the_key_must_not_go_to_is_refused() {
     let cases = [
         ("http://example.com", "would send the key unencrypted to another machine"),
