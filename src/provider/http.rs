@@ -13,7 +13,7 @@ use super::stream::REPLY_LIMIT;
 use super::stream::ReplyReader;
 use super::tls;
 use super::tls::Roots;
-use super::wire;
+use super::wire::Body;
 use super::wire::ServiceError;
 use crate::clock::Clock;
 use crate::message::Reply;
@@ -28,7 +28,6 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
-use serde_json::Value;
 use std::collections::hash_map::RandomState;
 use std::future::pending;
 use std::hash::BuildHasher;
@@ -153,16 +152,16 @@ impl Client {
 
     fn rendered(&self, request: &Request) -> (Bytes, HeaderMap) {
         let (body, headers) = self.prepared(request);
-        (Bytes::from(body.to_string()), headers)
+        (Bytes::from(body.json()), headers)
     }
 
     /// Makes body and headers, with the edits that this endpoint may still take.
-    pub(super) fn prepared(&self, request: &Request) -> (Value, HeaderMap) {
+    pub(super) fn prepared<'a>(&self, request: &'a Request) -> (Body<'a>, HeaderMap) {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut body = wire::body(request);
+        let mut body = Body::of(request);
         let mut headers = self.headers.clone();
         if let Some(edits) = asked.render(request.window) {
-            body["context_management"] = edits;
+            body.context_management = Some(edits);
             let betas = self.settings.betas.iter().chain(asked.betas());
             let betas = betas.cloned().collect::<Vec<_>>().join(",");
             // The names were looked at when the client was made.

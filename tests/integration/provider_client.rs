@@ -17,6 +17,7 @@ use longhaul::provider::Secret;
 use longhaul::provider::Settings;
 use serde_json::json;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -70,9 +71,9 @@ fn a_conversation_with_tools_goes_both_ways() {
 
     let first = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap();
     let calls = first.tool_calls();
-    request.messages.push(Message::assistant(first.content()));
+    Arc::make_mut(&mut request.messages).push(Message::assistant(first.content()));
     let results = calls.iter().map(|call| ToolResult::text("ok").to_block(&call.id)).collect();
-    request.messages.push(Message::user(results));
+    Arc::make_mut(&mut request.messages).push(Message::user(results));
     let second = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap();
 
     assert_eq!(first.stop_reason, StopReason::ToolUse);
