@@ -15,6 +15,7 @@ mod faults;
 mod initializer;
 mod limits;
 mod odd_files;
+mod opening;
 mod places;
 mod repository;
 mod stopping;
