@@ -15,6 +15,16 @@ pub enum Role {
     Assistant,
 }
 
+impl Role {
+    /// Returns the service's word for it.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::User => "user",
+            Self::Assistant => "assistant",
+        }
+    }
+}
+
 /// One message of the conversation.
 #[derive(Clone, Debug)]
 pub struct Message {
@@ -32,15 +42,6 @@ impl Message {
     /// Makes an assistant message of the blocks as they came.
     pub fn assistant(content: Vec<Value>) -> Self {
         Self { role: Role::Assistant, content }
-    }
-
-    /// Renders the message as the service takes it.
-    pub fn to_json(&self) -> Value {
-        let role = match self.role {
-            Role::User => "user",
-            Role::Assistant => "assistant",
-        };
-        json!({"role": role, "content": self.content})
     }
 }
 

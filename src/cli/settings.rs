@@ -53,6 +53,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         breaker: config.run.breaker,
         final_sweep: config.run.final_sweep,
         sweep_budget: config.run.sweep_budget,
+        init_timeout: config.run.init_timeout,
         review: config.gate.review == Review::Ask,
         gate: gate::Settings {
             sandbox: sandbox_settings.clone(),

@@ -113,6 +113,7 @@ pub struct Run {
     pub breaker: u32,
     pub final_sweep: bool,
     pub sweep_budget: Duration,
+    pub init_timeout: Duration,
 }
 
 /// How checks are run.
@@ -221,6 +222,7 @@ impl Config {
                 breaker: layers.get("run.breaker")?.whole(1, 1000)?,
                 final_sweep: layers.get("run.final_sweep")?.boolean()?,
                 sweep_budget: layers.get("run.sweep_budget")?.duration_or_off()?,
+                init_timeout: layers.get("run.init_timeout")?.duration()?,
             },
             gate: read_gate(layers)?,
             sandbox: read_sandbox(layers)?,

@@ -142,7 +142,7 @@ impl Session<'_> {
             Err(Failure::TooLong { .. }) if self.make_room(toolbox, Reason::Refused) => self.send(toolbox, usual),
             reply => reply,
         };
-        let reply = reply.map_err(of_failure)?;
+        let reply = reply.map_err(|failure| of_failure(failure, meter))?;
         let cost = meter.spend(&reply.usage);
         self.tell(&Event::Replied { turn: self.turn, message: reply.raw.clone(), cost });
         self.tell(&meter.spent());
@@ -305,11 +305,11 @@ impl Session<'_> {
     }
 }
 
-fn of_failure(failure: Failure) -> Ending {
+fn of_failure(failure: Failure, meter: &mut dyn Meter) -> Ending {
     match failure {
         Failure::Interrupted => Ending::Interrupted,
         Failure::TooLong { message } => Ending::Full(format!("the conversation is too long for the model: {message}")),
-        Failure::OutOfTime => Ending::Limit(failure.to_string()),
+        Failure::OutOfTime => Ending::Limit(meter.exhausted().unwrap_or_else(|| failure.to_string())),
         failure => Ending::Provider(failure),
     }
 }

@@ -59,8 +59,10 @@ pub(super) fn clear(
     reason: Reason,
     artifacts: &Artifacts,
 ) -> Cleared {
-    let (mut cleared, old) = (Cleared::default(), conversation.old_results(KEEP, SMALLEST));
+    let mut cleared = Cleared::default();
     let Some(mut goal) = Goal::of(gauge, size, reason) else { return cleared };
+    // Not earlier: measuring every result takes time, and most turns clear nothing.
+    let old = conversation.old_results(KEEP, SMALLEST);
     let all = old.iter().fold(Size::default(), |all, old| all.plus(old.size));
     if !goal.is_worth(gauge, all) {
         return cleared;

@@ -3,6 +3,7 @@
 
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 
 use serde_json::Value;
 
@@ -16,7 +17,8 @@ use crate::message::text_block;
 /// A conversation that grows at its end.
 pub(super) struct Conversation {
     system: Value,
-    messages: Vec<Message>,
+    /// Shared with a request while it is under way.
+    messages: Arc<Vec<Message>>,
     size: Size,
     /// The tool of each call so far, by the call's id.
     tools: BTreeMap<String, String>,
@@ -41,7 +43,7 @@ impl Conversation {
     /// Begins with the system prompt; the first message comes by [`Conversation::say`].
     pub(super) fn new(system: &str) -> Self {
         let system = text_block(system);
-        Self { size: Size::of(std::slice::from_ref(&system)), system, messages: Vec::new(), tools: BTreeMap::new() }
+        Self { size: Size::of(std::slice::from_ref(&system)), system, messages: Arc::default(), tools: BTreeMap::new() }
     }
 
     /// Adds a message of ours.
@@ -52,7 +54,7 @@ impl Conversation {
     /// Adds a block to the newest message of ours.
     pub(super) fn add(&mut self, block: Value) {
         self.size = self.size.plus(Size::of(std::slice::from_ref(&block)));
-        if let Some(newest) = self.messages.last_mut() {
+        if let Some(newest) = Arc::make_mut(&mut self.messages).last_mut() {
             newest.content.push(block);
         }
     }
@@ -98,8 +100,8 @@ impl Conversation {
     }
 
     /// Returns the messages so far.
-    pub(super) fn messages(&self) -> Vec<Message> {
-        self.messages.clone()
+    pub(super) fn messages(&self) -> Arc<Vec<Message>> {
+        Arc::clone(&self.messages)
     }
 
     /// Returns how large it is, the system prompt included.
@@ -134,14 +136,14 @@ impl Conversation {
 
     /// Puts a text in the place of a tool result's content.
     pub(super) fn replace(&mut self, old: &Old, text: &str) {
-        let block = &mut self.messages[old.message].content[old.block];
+        let block = &mut Arc::make_mut(&mut self.messages)[old.message].content[old.block];
         block["content"] = Value::String(text.to_owned());
         self.size = self.size.minus(old.size).plus(Size::of(std::slice::from_ref(block)));
     }
 
     fn push(&mut self, message: Message) {
         self.size = self.size.plus(Size::of(&message.content));
-        self.messages.push(message);
+        Arc::make_mut(&mut self.messages).push(message);
     }
 
     fn unused(&self, id: &str) -> String {

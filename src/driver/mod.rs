@@ -41,7 +41,7 @@ pub struct Settings {
     pub window: u64,
     /// The share of the window at which the service is asked to clear; what is still too much is cleared here.
     pub clear_at: f64,
-    /// No request is tried again after this moment.
+    /// No request goes out after this moment, and a reply under way is cut at it.
     pub deadline: Option<Instant>,
 }
 

@@ -214,7 +214,7 @@ fn start(
     (number, artifacts): (u32, &Artifacts),
 ) -> Result<String> {
     let installing = install::install(ws, script, artifacts)?;
-    let limit = ws.settings.tool_limits.usual;
+    let limit = ws.settings.init_timeout.min(ws.settings.tool_limits.usual);
     let environment = ws.inner_environment();
     let finished = tools::run_init(sandbox, ws.project.root(), script, Phase::Start, &environment, limit);
     let told = tools::init_told(script, &finished, artifacts)?;

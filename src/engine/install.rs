@@ -27,7 +27,7 @@ pub fn install(ws: &Workspace, script: &str, artifacts: &Artifacts) -> Result<Op
         return Ok(None);
     }
     let sandbox = ws.sandbox(Git::Writable, ws.settings.sandbox.setup(), &[], &[])?;
-    let limit = ws.settings.tool_limits.most;
+    let limit = ws.settings.init_timeout;
     let finished = tools::run_init(&sandbox, ws.project.root(), script, Phase::Install, &ws.inner_environment(), limit);
     sandbox.end();
     if finished.exit == Exit::Code(0) {

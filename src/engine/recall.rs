@@ -17,6 +17,7 @@ use crate::provider::Request;
 use anyhow::Result;
 use jiff::civil::Date;
 use std::collections::BTreeSet;
+use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -91,7 +92,7 @@ fn ask<'a>(
         model: model.clone(),
         max_tokens: ANSWER,
         system: vec![text_block(&choice.rules()?)],
-        messages: vec![Message::user(vec![text_block(&choice.render()?)])],
+        messages: Arc::new(vec![Message::user(vec![text_block(&choice.render()?)])]),
         deadline: Some(Instant::now() + PATIENCE),
         ..Request::default()
     };

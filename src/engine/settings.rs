@@ -28,6 +28,8 @@ pub struct Settings {
     pub breaker: u32,
     pub final_sweep: bool,
     pub sweep_budget: Duration,
+    /// How long the init script may take; where it starts what a session needs, no longer than a command.
+    pub init_timeout: Duration,
     /// Stops after the initializer so that a person can look at the checks.
     pub review: bool,
     pub gate: gate::Settings,

@@ -2,7 +2,6 @@
 
 use super::Client;
 use super::Request;
-use super::wire;
 use crate::process::Interrupt;
 use serde_json::Value;
 use std::sync::atomic::Ordering;
@@ -34,13 +33,10 @@ impl Client {
     }
 
     async fn ask_count(&self, request: &Request) -> Option<u64> {
-        let (mut body, headers) = self.prepared(request);
-        for field in wire::NOT_COUNTED {
-            body.as_object_mut()?.shift_remove(field);
-        }
+        let (body, headers) = self.prepared(request);
         let mut endpoint = self.endpoint.clone();
         endpoint.set_path(&format!("{}/count_tokens", endpoint.path()));
-        let asked = self.http.post(endpoint).headers(headers).body(body.to_string());
+        let asked = self.http.post(endpoint).headers(headers).body(body.for_count().json());
         let answer = asked.send().await.ok()?.error_for_status().ok()?;
         let body = self.read_body(answer, ANSWER).await.ok()?;
         serde_json::from_slice::<Value>(&body).ok()?["input_tokens"].as_u64()

@@ -23,7 +23,7 @@ pub enum Failure {
     },
     /// The conversation does not fit the model's window or the service's size limit.
     TooLong { message: String },
-    /// The run's time is used up before an attempt could begin.
+    /// The request's deadline came before a whole reply.
     OutOfTime,
 }
 
@@ -88,7 +88,7 @@ impl fmt::Display for Failure {
                 formatter,
                 "the conversation is too long for the model service: {message}; a new session starts with a short one"
             ),
-            Self::OutOfTime => write!(formatter, "the time budget ended before the model service could be asked again"),
+            Self::OutOfTime => write!(formatter, "the time ended before the model service gave a whole reply"),
         }
     }
 }

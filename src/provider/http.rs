@@ -13,7 +13,7 @@ use super::stream::REPLY_LIMIT;
 use super::stream::ReplyReader;
 use super::tls;
 use super::tls::Roots;
-use super::wire;
+use super::wire::Body;
 use super::wire::ServiceError;
 use crate::clock::Clock;
 use crate::message::Reply;
@@ -28,8 +28,8 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
-use serde_json::Value;
 use std::collections::hash_map::RandomState;
+use std::future::pending;
 use std::hash::BuildHasher;
 use std::hash::Hasher;
 use std::io;
@@ -39,6 +39,7 @@ use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
 use std::time::Duration;
 use std::time::Instant;
+use tokio::time::sleep_until;
 use tokio::time::timeout;
 
 const CONNECT_LIMIT: Duration = Duration::from_secs(10);
@@ -92,7 +93,7 @@ impl Client {
         Ok(Self { settings, http, endpoint, headers, asked, counts: AtomicBool::new(true) })
     }
 
-    /// Sends a request and returns the whole reply. Blocks, and ends at once when interrupted.
+    /// Sends a request and returns the whole reply. Blocks, and ends at once when interrupted or at the request's deadline.
     ///
     /// `on_retry` hears why an attempt failed and how long the wait before the next one is. Must not be called from
     /// within an asynchronous runtime.
@@ -107,6 +108,7 @@ impl Client {
                 biased;
                 () = interrupt.wait() => Err(Failure::Interrupted),
                 result = self.ask(request, on_retry) => result,
+                () = passed(request.deadline) => Err(Failure::OutOfTime),
             }
         });
         sent.unwrap_or_else(|error| Err(Failure::Unavailable { tried: format!("could not start a request: {error}") }))
@@ -150,16 +152,16 @@ impl Client {
 
     fn rendered(&self, request: &Request) -> (Bytes, HeaderMap) {
         let (body, headers) = self.prepared(request);
-        (Bytes::from(body.to_string()), headers)
+        (Bytes::from(body.json()), headers)
     }
 
     /// Makes body and headers, with the edits that this endpoint may still take.
-    pub(super) fn prepared(&self, request: &Request) -> (Value, HeaderMap) {
+    pub(super) fn prepared<'a>(&self, request: &'a Request) -> (Body<'a>, HeaderMap) {
         let asked = self.asked.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut body = wire::body(request);
+        let mut body = Body::of(request);
         let mut headers = self.headers.clone();
         if let Some(edits) = asked.render(request.window) {
-            body["context_management"] = edits;
+            body.context_management = Some(edits);
             let betas = self.settings.betas.iter().chain(asked.betas());
             let betas = betas.cloned().collect::<Vec<_>>().join(",");
             // The names were looked at when the client was made.
@@ -367,6 +369,14 @@ fn redirected(response: &Response) -> Fault {
         ),
         way_out: "set `[provider] base_url` to the final address, if you trust it".to_owned(),
     })
+}
+
+/// Waits for a moment; without one, for ever.
+async fn passed(deadline: Option<Instant>) {
+    match deadline {
+        Some(deadline) => sleep_until(deadline.into()).await,
+        None => pending().await,
+    }
 }
 
 /// Returns the innermost reason, which names what the system said.

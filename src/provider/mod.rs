@@ -31,6 +31,7 @@ pub use server::Server;
 use crate::message::Message;
 use serde_json::Value;
 use std::fmt;
+use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -108,12 +109,13 @@ pub struct Request {
     pub max_tokens: u32,
     /// Text blocks.
     pub system: Vec<Value>,
-    pub messages: Vec<Message>,
+    /// Shared with whoever keeps the conversation.
+    pub messages: Arc<Vec<Message>>,
     /// Tool definitions as the service takes them.
     pub tools: Vec<Value>,
     /// Tokens the model's window holds; 0: unknown.
     pub window: u64,
-    /// No new attempt begins after this moment; an attempt under way may end.
+    /// No attempt begins after this moment, and one under way is cut at it; nothing of its reply is kept.
     pub deadline: Option<Instant>,
 }
 

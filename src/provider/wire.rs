@@ -2,65 +2,110 @@
 
 use super::Request;
 use crate::message::Message;
+use serde::Serialize;
 use serde_json::Value;
 use serde_json::json;
+use std::borrow::Cow;
 use std::fmt;
 
 /// The most cache breakpoints a request may carry.
 pub(super) const MOST_BREAKPOINTS: usize = 4;
 
-/// Fields of a body that a count of its tokens does not take.
-pub(super) const NOT_COUNTED: [&str; 2] = ["max_tokens", "stream"];
-
 /// Blocks the service takes a cache breakpoint on; thinking is not among them.
 pub(super) const CACHEABLE: [&str; 5] = ["text", "image", "document", "tool_use", "tool_result"];
 
-/// Renders a request as the body the service takes.
-pub(super) fn body(request: &Request) -> Value {
-    let mut body = json!({"model": request.model, "max_tokens": request.max_tokens, "stream": true});
-    if !request.tools.is_empty() {
-        body["tools"] = json!(request.tools);
-    }
-    if !request.system.is_empty() {
-        body["system"] = json!(request.system);
-    }
-    body["messages"] = request.messages.iter().filter_map(message).collect();
-    mark_for_cache(&mut body);
-    body
+/// A request as the service takes it. All that stays as it is, is borrowed: a long conversation is not copied each turn.
+#[derive(Debug, Serialize)]
+pub(super) struct Body<'a> {
+    model: &'a str,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    max_tokens: Option<u32>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    stream: Option<bool>,
+    #[serde(skip_serializing_if = "<[Value]>::is_empty")]
+    tools: &'a [Value],
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    system: Blocks<'a>,
+    messages: Vec<Sent<'a>>,
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub(super) context_management: Option<Value>,
 }
 
-/// Renders a message; one without content is left out.
-///
-/// The model sometimes says nothing, or an empty text, and the service refuses to take that back.
-fn message(message: &Message) -> Option<Value> {
-    let mut json = message.to_json();
-    let blocks = json["content"].as_array_mut()?;
-    blocks.retain(|block| block["type"] != "text" || block["text"] != "");
-    (!blocks.is_empty()).then_some(json)
+type Blocks<'a> = Vec<Cow<'a, Value>>;
+
+#[derive(Debug, Serialize)]
+struct Sent<'a> {
+    role: &'static str,
+    content: Blocks<'a>,
 }
 
-/// Puts cache breakpoints on the stable prefix: after the system text, after the two newest user messages, and after the
-/// first.
-///
-/// The newest one is written with this request and read with the next, as the second newest then: so it is found however
-/// many blocks a turn adds, though the service looks back over twenty only. The first message stays when old tool results
-/// behind it are cleared.
-fn mark_for_cache(body: &mut Value) {
-    let mut left = MOST_BREAKPOINTS.saturating_sub(breakpoints(body));
-    let messages = body["messages"].as_array().map(Vec::as_slice).unwrap_or_default();
-    let users = messages.iter().enumerate().filter(|(_, message)| message["role"] == "user").map(|(index, _)| index);
-    let places: Vec<String> =
-        users.clone().rev().take(2).chain(users.take(1)).map(|index| format!("/messages/{index}/content")).collect();
-    for place in std::iter::once("/system".to_owned()).chain(places) {
-        let blocks = body.pointer_mut(&place).and_then(Value::as_array_mut);
-        let Some(block) = blocks.and_then(|blocks| blocks.iter_mut().rev().find(|block| cacheable(block))) else {
-            continue;
+impl<'a> Body<'a> {
+    /// Lays out a request, with its cache breakpoints.
+    pub(super) fn of(request: &'a Request) -> Self {
+        let mut body = Self {
+            model: &request.model,
+            max_tokens: Some(request.max_tokens),
+            stream: Some(true),
+            tools: &request.tools,
+            system: request.system.iter().map(Cow::Borrowed).collect(),
+            messages: request.messages.iter().filter_map(sent).collect(),
+            context_management: None,
         };
-        if left > 0 && block.get("cache_control").is_none() {
-            block["cache_control"] = json!({"type": "ephemeral"});
-            left -= 1;
+        body.mark_for_cache();
+        body
+    }
+
+    /// Leaves out what a count of its tokens does not take.
+    pub(super) fn for_count(self) -> Self {
+        Self { max_tokens: None, stream: None, ..self }
+    }
+
+    /// Renders it as JSON.
+    pub(super) fn json(&self) -> Vec<u8> {
+        // Only a key that is no text could not be rendered, and all keys are.
+        serde_json::to_vec(self).unwrap_or_default()
+    }
+
+    /// Puts cache breakpoints on the stable prefix: after the system text, after the two newest user messages, and after
+    /// the first.
+    ///
+    /// The newest one is written with this request and read with the next, as the second newest then: so it is found
+    /// however many blocks a turn adds, though the service looks back over twenty only. The first message stays when old
+    /// tool results behind it are cleared.
+    fn mark_for_cache(&mut self) {
+        let mut left = MOST_BREAKPOINTS.saturating_sub(self.breakpoints());
+        let messages = self.messages.iter().enumerate();
+        let users: Vec<usize> =
+            messages.filter(|(_, message)| message.role == "user").map(|(index, _)| index).collect();
+        let places: Vec<usize> = users.iter().rev().take(2).chain(users.first()).copied().collect();
+        mark_last(&mut self.system, &mut left);
+        for index in places {
+            mark_last(&mut self.messages[index].content, &mut left);
         }
     }
+
+    fn breakpoints(&self) -> usize {
+        let content = self.messages.iter().flat_map(|message| &message.content);
+        let blocks = self.system.iter().chain(content).map(AsRef::as_ref);
+        self.tools.iter().chain(blocks).map(breakpoints).sum()
+    }
+}
+
+/// Lays out a message; one without content is left out.
+///
+/// The model sometimes says nothing, or an empty text, and the service refuses to take that back.
+fn sent(message: &Message) -> Option<Sent<'_>> {
+    let kept = message.content.iter().filter(|block| block["type"] != "text" || block["text"] != "");
+    let content: Blocks = kept.map(Cow::Borrowed).collect();
+    (!content.is_empty()).then(|| Sent { role: message.role.name(), content })
+}
+
+/// Puts a breakpoint on the last block that takes one, if there is any left and it has none.
+fn mark_last(blocks: &mut Blocks, left: &mut usize) {
+    let last = blocks.iter_mut().rev().find(|block| cacheable(block));
+    let Some(block) = last.filter(|block| *left > 0 && block.get("cache_control").is_none()) else { return };
+    block.to_mut()["cache_control"] = json!({"type": "ephemeral"});
+    *left -= 1;
 }
 
 fn cacheable(block: &Value) -> bool {
@@ -134,6 +179,11 @@ fn excerpt(text: &str) -> String {
 mod tests {
     use super::*;
     use crate::message::text_block;
+    use std::sync::Arc;
+
+    fn body(request: &Request) -> Value {
+        serde_json::from_slice(&Body::of(request).json()).unwrap()
+    }
 
     fn conversation() -> Request {
         let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
@@ -143,11 +193,11 @@ mod tests {
             model: "m".to_owned(),
             max_tokens: 5,
             system: vec![text_block("one"), text_block("two")],
-            messages: vec![
+            messages: Arc::new(vec![
                 Message::user(vec![text_block("first")]),
                 Message::assistant(vec![thinking, call]),
                 Message::user(vec![result]),
-            ],
+            ]),
             ..Request::default()
         }
     }
@@ -176,8 +226,9 @@ mod tests {
     #[test]
     fn an_empty_text_of_the_model_and_an_empty_message_are_not_sent_back() {
         let mut request = conversation();
-        request.messages[1].content.insert(0, text_block(""));
-        request.messages.insert(1, Message::assistant(Vec::new()));
+        let messages = Arc::make_mut(&mut request.messages);
+        messages[1].content.insert(0, text_block(""));
+        messages.insert(1, Message::assistant(Vec::new()));
 
         let messages = body(&request)["messages"].clone();
 
@@ -189,11 +240,11 @@ mod tests {
     #[test]
     fn thinking_and_empty_text_never_carry_a_breakpoint() {
         let mut request = conversation();
-        request.messages = vec![Message::user(vec![
+        request.messages = Arc::new(vec![Message::user(vec![
             text_block("kept"),
             text_block(""),
             json!({"type": "redacted_thinking", "data": "x"}),
-        ])];
+        ])]);
 
         let body = body(&request);
 

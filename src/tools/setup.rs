@@ -84,7 +84,7 @@ pub fn init_told(script: &str, finished: &Finished, artifacts: &Artifacts) -> Re
         Exit::Code(code) => format!("failed with exit code {code} after {seconds:.1} s"),
         Exit::Signal(signal) => format!("was ended by signal {signal} after {seconds:.1} s"),
         Exit::TimedOut => {
-            format!("was stopped after its limit of {seconds:.1} s; it must end by itself, servers in the background")
+            format!("was stopped by its limit, after {seconds:.1} s; it must end by itself, servers in the background")
         }
         Exit::Silent | Exit::Interrupted => format!("was stopped: {}", finished.exit),
         Exit::NotStarted(reason) => format!("could not start: {reason}"),

@@ -17,6 +17,7 @@ use longhaul::provider::Secret;
 use longhaul::provider::Settings;
 use serde_json::json;
 use std::net::TcpListener;
+use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -70,9 +71,9 @@ fn a_conversation_with_tools_goes_both_ways() {
 
     let first = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap();
     let calls = first.tool_calls();
-    request.messages.push(Message::assistant(first.content()));
+    Arc::make_mut(&mut request.messages).push(Message::assistant(first.content()));
     let results = calls.iter().map(|call| ToolResult::text("ok").to_block(&call.id)).collect();
-    request.messages.push(Message::user(results));
+    Arc::make_mut(&mut request.messages).push(Message::user(results));
     let second = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap();
 
     assert_eq!(first.stop_reason, StopReason::ToolUse);
@@ -376,6 +377,27 @@ fn no_request_goes_out_after_the_deadline() {
 
     assert_eq!(result.unwrap_err(), Failure::OutOfTime);
     assert!(server.requests().is_empty());
+}
+
+#[test]
+fn a_reply_that_streams_beyond_the_deadline_is_cut() {
+    for (limit, whole) in [(LONG, true), (Duration::from_millis(200), false)] {
+        let server = server("[[session]]\nreply = [{ text = \"slow\", silence = \"1s\" }]");
+        let start = Instant::now();
+        let bound = Request { deadline: Some(start + limit), ..request() };
+
+        let told = &mut |reason: &str, _| panic!("no retry: {reason}");
+        let result = Client::new(settings(server.base_url())).unwrap().send(&bound, &Interrupt::new(), told);
+
+        assert_eq!(server.requests().len(), 1);
+        match result {
+            Ok(reply) => assert_eq!((whole, reply.text().as_str()), (true, "slow")),
+            Err(failure) => {
+                assert_eq!((whole, failure), (false, Failure::OutOfTime));
+                assert!(start.elapsed() < Duration::from_millis(900), "{:?}", start.elapsed());
+            }
+        }
+    }
 }
 
 #[test]

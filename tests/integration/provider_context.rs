@@ -18,6 +18,7 @@ use longhaul::provider::Secret;
 use longhaul::provider::Settings;
 use serde_json::Value;
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Duration;
 
 const JSON: (&str, &str) = ("content-type", "application/json");
@@ -173,7 +174,7 @@ fn a_summary_of_the_service_goes_back_as_it_came() {
     let mut request = Request { window: 200_000, ..request() };
 
     let reply = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap();
-    request.messages.push(Message::assistant(reply.content()));
+    Arc::make_mut(&mut request.messages).push(Message::assistant(reply.content()));
     client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap();
 
     assert_eq!(reply.stop_reason, StopReason::Compaction);

@@ -169,6 +169,28 @@ fn b15_an_interrupt_ends_the_child_too_and_the_record_has_its_end() {
     }
 }
 
+/// T42: a signal while a reply streams in, also twice, and TERM after INT. The next run goes on.
+#[test]
+fn t42_a_signal_in_mid_stream_ends_the_run_and_nothing_is_lost() {
+    for signals in [&["INT"][..], &["TERM"], &["INT", "INT"], &["INT", "TERM"]] {
+        let silent = serde_json::json!({"text": "never whole", "silence": "60s"});
+        let project = Project::ready().feature("a", "test -f a").model([
+            session([reply([bash("echo half >half")]), silent]),
+            session([reply([bash("cp half a")]), reply([hand_over()])]),
+        ]);
+        let child = project.start(["run"]);
+        project.played().wait_for_silence();
+
+        signals.iter().for_each(|name| signal(&child, name));
+
+        assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130), "{signals:?}");
+        assert_eq!(project.events(1).iter().filter(|event| event["type"] == "replied").count(), 1, "{signals:?}");
+        project.run(["run"]).exits(0);
+        assert_eq!(project.read("a"), "half\n", "{signals:?}");
+        assert_eq!(project.stored("a")["attempts"], 0, "{signals:?}");
+    }
+}
+
 fn free_port() -> u16 {
     TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap().port()
 }

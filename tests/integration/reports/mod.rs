@@ -8,5 +8,7 @@ mod done;
 mod gate;
 mod git;
 mod hooks;
+mod inputs;
 mod prompts;
+mod provider;
 mod state;

@@ -61,6 +61,23 @@ fn d13_a_run_whose_project_is_gone_ends_and_says_so() {
     run.exits(1).tells("is gone");
 }
 
+/// D18: resuming failed, since the record of the session was not found where it was looked for.
+#[test]
+fn d18_going_on_needs_no_record_of_an_earlier_session() {
+    for lost in ["sessions/0001/events.jsonl", "sessions/0001", "sessions"] {
+        let half = session([reply([bash("echo half >half")]), reply([hand_over()])]);
+        let rest = session([reply([bash("cp half f")]), reply([hand_over()])]);
+        let project = Project::ready().feature("f", "test -f f").model([half, rest]);
+        project.run(["run", "--sessions", "1"]).exits(3);
+        std::fs::rename(project.state().join(lost), project.home().join("moved")).unwrap();
+
+        project.run(["run"]).exits(0);
+
+        assert_eq!(project.status("f"), "proven", "{lost}");
+        assert!(project.memory_log().contains(&"progress: session 2".to_owned()), "{lost}: {:?}", project.memory_log());
+    }
+}
+
 /// D19: opening an old session started to run the goal.
 #[test]
 fn d19_looking_starts_nothing() {

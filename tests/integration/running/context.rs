@@ -76,6 +76,7 @@ fn hold(turns: usize, window: usize) {
     let limits = [
         format!("budget.turns_per_session={}", turns + 10),
         "budget.tokens=1000000000".to_owned(),
+        "budget.usd=0".to_owned(),
         format!("agent.window={window}"),
     ];
     let settings = limits.iter().flat_map(|limit| ["--set", limit]);

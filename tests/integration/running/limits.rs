@@ -9,6 +9,8 @@ use crate::support::reply;
 use crate::support::say;
 use crate::support::session;
 use serde_json::json;
+use std::time::Duration;
+use std::time::Instant;
 
 #[test]
 fn a_feature_is_blocked_after_its_attempts_and_the_others_go_on() {
@@ -201,6 +203,29 @@ fn a_time_limit_ends_the_run_before_the_next_request() {
     project.run(["run", "--time", "0.3s"]).exits(3).tells("the time budget of 0.3s is used up");
 
     assert!(project.played().requests().len() <= 1);
+}
+
+#[test]
+fn a_time_limit_cuts_a_reply_that_streams_on_and_no_attempt_is_lost() {
+    let mut slow = reply([bash("touch a")]);
+    slow["silence"] = json!("60s");
+    for (limit, words, code) in [
+        (["--time", "4s"], "the time budget of 4s is used up", 3),
+        (["--set", "budget.session_time=4s"], "the session's time budget of 4s is used up", 0),
+    ] {
+        let next = session([reply([bash("echo next >a")]), reply([hand_over()])]);
+        let project = Project::ready().feature("a", "test \"$(cat a)\" = next").model([session([slow.clone()]), next]);
+        let start = Instant::now();
+
+        project.run(["run", limit[0], limit[1]]).exits(code).tells(words);
+
+        assert!(start.elapsed() < Duration::from_secs(45), "{:?}", start.elapsed());
+        let events = project.events(1);
+        assert!(events.iter().all(|event| event["type"] != "replied" && event["type"] != "tool_started"), "{events:?}");
+        assert_eq!(project.stored("a")["attempts"], 0);
+        project.run(["run"]).exits(0);
+        assert_eq!(project.played().rejected(), Vec::<String>::new());
+    }
 }
 
 #[test]

@@ -16,6 +16,7 @@ mod honest;
 mod initializer;
 mod limits;
 mod odd_files;
+mod opening;
 mod places;
 mod repository;
 mod stopping;

@@ -7,6 +7,7 @@ use longhaul::provider::Script;
 use longhaul::provider::Server;
 use serde_json::Value;
 use serde_json::json;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Longest time a test waits for an event before it fails.
@@ -69,7 +70,7 @@ pub(crate) fn request() -> Request {
     Request {
         model: "claude-test".to_owned(),
         max_tokens: 100,
-        messages: vec![Message::user(vec![text_block("hello")])],
+        messages: Arc::new(vec![Message::user(vec![text_block("hello")])]),
         ..Request::default()
     }
 }
