@@ -82,14 +82,11 @@ fn a_session_is_given_the_notes_that_are_near_its_feature_with_their_age() {
 
 #[test]
 fn a_small_model_chooses_where_there_is_one_and_words_where_it_says_nothing_of_use() {
-    let chooses = |text: &str| session([say(text)]);
-    let project = Project::ready().feature("database", "test -f never").model([
-        keeps(&[PORT, COLOUR]),
-        chooses("[\"notes/colour.md\", \"features.json\"]"),
-        session([say("I stop")]),
-        chooses("I would take the second."),
-        session([say("I stop")]),
-    ]);
+    let chooses = ["[\"notes/colour.md\", \"features.json\"]", "I would take the second."];
+    let sessions = [keeps(&[PORT, COLOUR]), session([say("I stop")]), session([say("I stop")])];
+    let project = Project::ready()
+        .feature("database", "test -f never")
+        .model_beside(sessions, chooses.map(|text| session([say(text)])));
 
     let run = project.run(["run", "--sessions", "3", "--set", "agent.small_model=small"]);
 
@@ -97,7 +94,7 @@ fn a_small_model_chooses_where_there_is_one_and_words_where_it_says_nothing_of_u
         .tells("recalled: notes/colour.md (of 2 notes, chosen by small)")
         .tells("notes are chosen by words: `small` answered with something else than a list of paths")
         .tells("recalled: notes/db.md (of 2 notes, chosen by words)");
-    let asked = &project.played().requests()[2];
+    let asked = &project.played().side_requests()[0];
     assert_eq!(asked["model"], "small");
     let manifest = asked["messages"][0]["content"][0]["text"].as_str().unwrap();
     assert!(manifest.contains("- [db](notes/db.md) · project · "), "{manifest}");
@@ -108,11 +105,9 @@ fn a_small_model_chooses_where_there_is_one_and_words_where_it_says_nothing_of_u
 #[test]
 fn a_small_model_that_is_away_costs_no_session() {
     let gone = session([json!({"status": 400})]);
-    let project = Project::ready().feature("database", "test -f database").model([
-        keeps(&[PORT]),
-        gone,
-        crate::running::makes("database"),
-    ]);
+    let project = Project::ready()
+        .feature("database", "test -f database")
+        .model_beside([keeps(&[PORT]), crate::running::makes("database")], [gone]);
 
     let run = project.run(["run", "--set", "agent.small_model=small"]);
 
