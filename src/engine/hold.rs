@@ -5,6 +5,10 @@ use crate::checklist::Feature;
 use crate::driver;
 use crate::driver::Driver;
 use crate::driver::Ending;
+use crate::driver::FUTILE;
+use crate::driver::LARGER;
+use crate::driver::REPEATED;
+use crate::driver::Texts;
 use crate::engine::account::Spent;
 use crate::engine::budget::Budget;
 use crate::engine::counted;
@@ -30,6 +34,7 @@ use crate::memory::INIT;
 use crate::process::Exit;
 use crate::process::Finished;
 use crate::prompts;
+use crate::prompts::Nudges;
 use crate::prompts::Recalled;
 use crate::provider::Client;
 use crate::sandbox::Git;
@@ -146,7 +151,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         script.as_deref().map(|script| start(ws, &sandbox, script, (session.number, &artifacts))).transpose()?;
     let recalled = recall(ws, client, budget, session)?;
     let opening = opening::open(ws, session, init_result, recalled)?;
-    let settings = asking(ws, budget);
+    let settings = asking(ws, budget)?;
     let checklist = ws.checklist()?;
     let feature = session.feature.as_deref().map(|id| checklist.find(id)).transpose()?;
     let files = ws.check_files()?;
@@ -196,14 +201,21 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
 }
 
 /// Says how the model is asked.
-fn asking(ws: &Workspace, budget: &mut Budget) -> driver::Settings {
-    driver::Settings {
+fn asking(ws: &Workspace, budget: &mut Budget) -> Result<driver::Settings> {
+    Ok(driver::Settings {
         model: ws.settings.model.clone(),
         max_tokens: ws.settings.max_tokens,
         window: ws.settings.window,
         clear_at: ws.settings.clear_at,
         deadline: budget.time_left().map(|left| Instant::now() + left),
-    }
+        texts: texts(ws.settings.max_tokens)?,
+    })
+}
+
+/// Renders what the agent may be told on the way.
+pub fn texts(max_tokens: u32) -> Result<Texts> {
+    let nudges = Nudges { max_tokens, larger: LARGER, repeated: REPEATED, futile: FUTILE };
+    Ok(Texts { almost_full: nudges.almost_full()?, cut_off: nudges.cut_off()?, repeated: nudges.repeated()? })
 }
 
 /// Runs the init script before the first turn and says how it went; its servers live as long as the session.
