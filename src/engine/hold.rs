@@ -57,8 +57,8 @@ use std::time::Instant;
 pub struct Held {
     pub ending: Ending,
     pub report: Report,
-    /// The project's tree is another one than before.
-    pub tree_changed: bool,
+    /// The project's trees before and after; the same when nothing but the blanks at line ends differ.
+    pub trees: [String; 2],
 }
 
 /// Holds one session on `id`, or an initializer session, from its first prompt to the end of its hook.
@@ -120,7 +120,7 @@ fn finish(ws: &mut Workspace, client: &Client, budget: &mut Budget, mut session:
     session.used = budget.end_session();
     if ending == Ending::Vanished {
         end(ws, session.number, &ending.to_string(), "");
-        return Ok(Held { ending, report: Report::default(), tree_changed: false });
+        return Ok(Held { ending, report: Report::default(), trees: [tree.clone(), tree] });
     }
     let found = ws.inspect(Some(session.number), &session.artifacts)?;
     if session.feature.is_none() {
@@ -132,8 +132,9 @@ fn finish(ws: &mut Workspace, client: &Client, budget: &mut Budget, mut session:
     }
     let outcome = report.outcome.as_ref().map_or(String::new(), |outcome| outcome.verdict.finding().to_string());
     end(ws, session.number, &report.reason, &outcome);
-    let tree_changed = ws.head()?.tree != tree;
-    Ok(Held { ending, report, tree_changed })
+    let after = ws.head()?.tree;
+    let after = if ws.project.differ_in_blanks_only(&tree, &after)? { tree.clone() } else { after };
+    Ok(Held { ending, report, trees: [tree, after] })
 }
 
 fn end(ws: &Workspace, number: u32, reason: &str, outcome: &str) {

@@ -8,5 +8,6 @@ mod done;
 mod gate;
 mod git;
 mod hooks;
+mod loops;
 mod prompts;
 mod state;
