@@ -21,6 +21,7 @@ use crate::engine::install;
 use crate::engine::opening;
 use crate::engine::recall;
 use crate::engine::recall::Question;
+use crate::engine::reminding::Reminding;
 use crate::engine::session;
 use crate::engine::session::Session;
 use crate::engine::verify;
@@ -151,6 +152,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let init_result =
         script.as_deref().map(|script| start(ws, &sandbox, script, (session.number, &artifacts))).transpose()?;
     let recalled = recall(ws, client, budget, session)?;
+    let seen = recalled.iter().map(|note| note.path.clone()).collect();
     let opening = opening::open(ws, session, init_result, recalled)?;
     let settings = asking(ws, budget)?;
     let checklist = ws.checklist()?;
@@ -188,10 +190,14 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         Some(feature) => Kind::Work { feature: feature.clone(), gate },
         None => Kind::Initializer { init_text: prompts::init_text },
     };
-    let mut toolbox = Toolbox::new(place, kind)?;
+    let question = feature.map(opening::question);
+    let toolbox = Toolbox::new(place, kind)?;
+    let mut tools =
+        Reminding { toolbox, recall: &ws.settings.recall, clock: ws.clock, sink: &ws.voice, question, seen };
     let driver = Driver { client, settings: &settings, sink: &ws.voice, interrupt: ws.interrupt };
-    let ending = driver::drive(&driver, &mut toolbox, &opening, budget);
-    let tampered = toolbox.tampered();
+    let ending = driver::drive(&driver, &mut tools, &opening, budget);
+    let tampered = tools.toolbox.tampered();
+    drop(tools);
     // Nothing of the session may change files, or answer, while its check runs.
     let survivors = sandbox.end();
     drop(sandbox);

@@ -30,6 +30,7 @@ pub mod preview;
 pub mod rank;
 pub mod recall;
 pub mod recover;
+pub mod reminding;
 pub mod review;
 pub mod run;
 pub mod session;
