@@ -127,7 +127,7 @@ fn finish(ws: &mut Workspace, client: &Client, budget: &mut Budget, mut session:
     if session.feature.is_none() {
         freeze_drafts(ws, session.number)?;
     }
-    let report = hook::run(ws, &session, &ending, tampered || found.tampered())?;
+    let report = hook::run(ws, (client, budget), &session, &ending, tampered || found.tampered())?;
     if session.feature.is_none() && ending != Ending::Interrupted {
         verify::sweep_baselines(ws, &session.occasion())?;
     }
