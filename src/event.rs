@@ -41,6 +41,11 @@ pub enum Event {
     Spent { tokens: u64, cached: Option<f64>, cost: Option<f64>, nearest: String },
     /// Notes were chosen for the agent, `by` a model or by `words`, out of as many.
     Recalled { by: String, of: usize, notes: Vec<String> },
+    /// After the session a model wrote `notes`; `cost` in USD, absent when the price is unknown; `ended` says what cut it short,
+    /// empty when nothing did.
+    Extracted { model: String, turns: u32, tokens: u64, cost: Option<f64>, notes: Vec<String>, ended: String },
+    /// After the session nobody was asked for notes.
+    ExtractionSkipped { reason: String },
     /// A check was run; `finding` as in the checklist, `ended_by` the signal or limit that ended it, empty when none did,
     /// `tail` the end of its output.
     CheckEnded { feature: String, finding: String, seconds: f64, proves: bool, ended_by: String, tail: String },

@@ -8,6 +8,8 @@ use std::fs::DirBuilder;
 use std::fs::File;
 use std::fs::OpenOptions;
 use std::io;
+use std::io::BufRead;
+use std::io::BufReader;
 use std::io::Read;
 use std::io::Seek;
 use std::io::SeekFrom;
@@ -173,6 +175,21 @@ pub fn read(dir: &Path, session: u32) -> Result<Vec<Value>> {
         Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(Vec::new()),
         Err(error) => Err(error).with_context(|| format!("could not read the record `{}`", path.display())),
     }
+}
+
+/// Hands each event of `session` to `take`, one at a time: the record of a long session is large.
+pub fn each(dir: &Path, session: u32, take: &mut dyn FnMut(&Value)) -> Result<()> {
+    let path = folder(dir, session).join(EVENTS);
+    let told = || format!("could not read the record `{}`", path.display());
+    let mut reader = BufReader::new(File::open(&path).with_context(told)?);
+    let mut line = Vec::new();
+    while reader.read_until(b'\n', &mut line).with_context(told)? > 0 {
+        if let Ok(event) = serde_json::from_slice(&line) {
+            take(&event);
+        }
+        line.clear();
+    }
+    Ok(())
 }
 
 /// Returns the folder of `session` below `dir`.

@@ -70,6 +70,10 @@ impl Narration {
                 Vec::new()
             }
             Event::Recalled { notes, by, of } => vec![recalled_line(notes, by, *of)],
+            Event::Extracted { model, turns, tokens, cost, notes, ended } => {
+                vec![extracted_line((model, *turns), (*tokens, *cost), notes, ended)]
+            }
+            Event::ExtractionSkipped { reason } => vec![Line::new(Tone::Dim, &format!("no notes taken: {reason}"))],
             Event::CheckEnded { feature, finding, seconds, proves, ended_by, tail } => {
                 self.checked = Some(format!("last check: {feature} {finding}"));
                 check_lines(feature, (finding, ended_by), *seconds, *proves, tail)
@@ -149,6 +153,19 @@ fn recalled_line(notes: &[String], by: &str, of: usize) -> Line {
     let line = Line::new(Tone::Dim, "recalled");
     let chosen = if notes.is_empty() { "none".to_owned() } else { notes.join(", ") };
     line.add(Tone::Plain, &format!(": {chosen} (of {}, chosen by {by})", counted(of)))
+}
+
+fn extracted_line(
+    (model, turns): (&str, u32),
+    (tokens, cost): (u64, Option<f64>),
+    notes: &[String],
+    ended: &str,
+) -> Line {
+    let written = if notes.is_empty() { "none".to_owned() } else { notes.join(", ") };
+    let ended = if ended.is_empty() { String::new() } else { format!("; cut short: {}", cut(ended, SUMMARY)) };
+    let turns = if turns == 1 { "1 turn".to_owned() } else { format!("{turns} turns") };
+    let used = format!("{turns}, {}, {}", count(tokens), price(cost));
+    Line::new(Tone::Dim, "notes taken").add(Tone::Plain, &format!(": {written} (by {model}, {used}{ended})"))
 }
 
 fn counted(notes: usize) -> String {

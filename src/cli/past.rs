@@ -15,7 +15,7 @@ pub(super) fn event(value: &Value) -> Option<Event> {
     let amount = |key: &str| value[key].as_f64().unwrap_or_default();
     let flag = |key: &str| value[key].as_bool().unwrap_or_default();
     let list = |key: &str| value[key].as_array().cloned().unwrap_or_default();
-    let words = |key: &str| list(key).iter().filter_map(|text| text.as_str().map(str::to_owned)).collect();
+    let words = |key: &str| words(&value[key]);
     let (turn, session) = (number("turn"), number("session"));
     Some(match value["type"].as_str()? {
         "run_started" => Event::RunStarted { limits: words("limits") },
@@ -46,10 +46,7 @@ pub(super) fn event(value: &Value) -> Option<Event> {
             let (cached, cost) = (value["cached"].as_f64(), value["cost"].as_f64());
             Event::Spent { tokens, cached, cost, nearest: text("nearest") }
         }
-        "recalled" => {
-            let of = value["of"].as_u64().and_then(|of| usize::try_from(of).ok()).unwrap_or_default();
-            Event::Recalled { by: text("by"), of, notes: words("notes") }
-        }
+        "recalled" | "extracted" | "extraction_skipped" => of_notes(value),
         "check_ended" => {
             let (seconds, proves) = (amount("seconds"), flag("proves"));
             Event::CheckEnded {
@@ -70,6 +67,31 @@ pub(super) fn event(value: &Value) -> Option<Event> {
     })
 }
 
+/// Reads an event about notes.
+fn of_notes(value: &Value) -> Event {
+    let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let number = |key: &str| value[key].as_u64().unwrap_or_default();
+    match value["type"].as_str() {
+        Some("recalled") => {
+            let of = usize::try_from(number("of")).unwrap_or_default();
+            Event::Recalled { by: text("by"), of, notes: words(&value["notes"]) }
+        }
+        Some("extracted") => Event::Extracted {
+            model: text("model"),
+            turns: u32::try_from(number("turns")).unwrap_or_default(),
+            tokens: number("tokens"),
+            cost: value["cost"].as_f64(),
+            notes: words(&value["notes"]),
+            ended: text("ended"),
+        },
+        _ => Event::ExtractionSkipped { reason: text("reason") },
+    }
+}
+
+fn words(list: &Value) -> Vec<String> {
+    list.as_array().into_iter().flatten().filter_map(|text| text.as_str().map(str::to_owned)).collect()
+}
+
 /// Reads an object of texts.
 fn texts(value: &Value) -> BTreeMap<String, String> {
     let fields = value.as_object().into_iter().flatten();
@@ -80,6 +102,16 @@ fn texts(value: &Value) -> BTreeMap<String, String> {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    fn of_notes_all() -> Vec<Event> {
+        let s = |text: &str| text.to_owned();
+        let (notes, cost) = (vec![s("notes/a")], Some(0.5));
+        vec![
+            Event::Recalled { by: s("words"), of: 3, notes: notes.clone() },
+            Event::Extracted { model: s("m"), turns: 2, tokens: 9, cost, notes, ended: s("e") },
+            Event::ExtractionSkipped { reason: s("r") },
+        ]
+    }
 
     /// One event of each kind; the match makes a new kind fail to compile until it is here.
     fn all() -> Vec<Event> {
@@ -101,7 +133,6 @@ mod tests {
             Event::ToolEnded { turn: 2, id: s("i"), name: s("n"), is_error: true, content: json!("c"), seconds: 1.5 },
             Event::Retrying { reason: s("r"), wait: 2.5 },
             Event::Spent { tokens: 9, cached: Some(0.5), cost: None, nearest: s("n") },
-            Event::Recalled { by: s("words"), of: 3, notes: vec![s("notes/a")] },
             Event::CheckEnded {
                 feature: s("f"),
                 finding: s("failed"),
@@ -116,6 +147,7 @@ mod tests {
             Event::HookStep { step: s("h") },
             Event::SessionEnded { session: 1, reason: s("r"), outcome: s("o") },
         ];
+        let events = [events, of_notes_all()].concat();
         for event in &events {
             match event {
                 Event::RunStarted { .. }
@@ -128,6 +160,8 @@ mod tests {
                 | Event::Retrying { .. }
                 | Event::Spent { .. }
                 | Event::Recalled { .. }
+                | Event::Extracted { .. }
+                | Event::ExtractionSkipped { .. }
                 | Event::CheckEnded { .. }
                 | Event::Committed { .. }
                 | Event::Notice { .. }

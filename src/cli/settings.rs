@@ -11,6 +11,7 @@ use crate::engine::budget::Limit;
 use crate::engine::budget::Limits;
 use crate::engine::budget::Price;
 use crate::engine::budget::Prices;
+use crate::engine::settings::Extract;
 use crate::engine::settings::Read;
 use crate::engine::settings::Recall;
 use crate::engine::settings::Settings;
@@ -48,7 +49,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         missing_key: config.provider.key_env.clone(),
         limits: limits(&config.budget),
         prices: prices(config),
-        recall: Recall { notes: config.recall.notes, small_model: config.agent.small_model.clone() },
+        recall: recall(config),
         attempts: config.run.attempts,
         breaker: config.run.breaker,
         final_sweep: config.run.final_sweep,
@@ -93,6 +94,19 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         session_end: config.hooks.session_end.clone(),
         read,
     })
+}
+
+fn recall(config: &Config) -> Recall {
+    Recall {
+        notes: config.recall.notes,
+        small_model: config.agent.small_model.clone(),
+        extract: config.recall.extract.then(|| Extract {
+            model: extract_model(config).to_owned(),
+            turns: config.recall.extract_turns,
+            tokens: config.recall.extract_tokens,
+            pause: config.recall.extract_pause,
+        }),
+    }
 }
 
 fn service(config: &Config, key: &str) -> provider::Settings {
@@ -141,7 +155,17 @@ fn prices(config: &Config) -> Prices {
         let config::Price { input, output, cache_write, cache_read } = price;
         Some(Price { input, output, cache_write, cache_read })
     };
-    Prices { model: price(&config.agent.model), small: price(&config.agent.small_model) }
+    Prices {
+        model: price(&config.agent.model),
+        small: price(&config.agent.small_model),
+        extract: price(extract_model(config)),
+    }
+}
+
+/// The model that writes notes after a session.
+fn extract_model(config: &Config) -> &str {
+    let models = [&config.recall.extract_model, &config.agent.small_model, &config.agent.model];
+    models.into_iter().find(|model| !model.is_empty()).map_or("", String::as_str)
 }
 
 /// The environment of git and of the user's own hooks: everything but our keys.

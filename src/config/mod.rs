@@ -172,6 +172,13 @@ pub struct Memory {
 pub struct Recall {
     /// Most notes given at the start of a session.
     pub notes: usize,
+    /// Whether notes are written after a session.
+    pub extract: bool,
+    /// The model that writes them; empty: the small one, or the one that works.
+    pub extract_model: String,
+    pub extract_turns: u32,
+    pub extract_tokens: u64,
+    pub extract_pause: Duration,
 }
 
 /// The user's own commands around a session.
@@ -227,7 +234,7 @@ impl Config {
             gate: read_gate(layers)?,
             sandbox: read_sandbox(layers)?,
             memory: read_memory(layers)?,
-            recall: Recall { notes: layers.get("recall.notes")?.whole(0, 100)? },
+            recall: read_recall(layers)?,
             hooks: Hooks {
                 session_start: layers.get("hooks.session_start")?.list()?,
                 session_end: layers.get("hooks.session_end")?.list()?,
@@ -326,9 +333,19 @@ fn read_sandbox(layers: &Layers) -> Result<Sandbox> {
     })
 }
 
+fn read_recall(layers: &Layers) -> Result<Recall> {
+    Ok(Recall {
+        notes: layers.get("recall.notes")?.whole(0, 100)?,
+        extract: layers.get("recall.extract")?.boolean()?,
+        extract_model: layers.get("recall.extract_model")?.text()?,
+        extract_turns: layers.get("recall.extract_turns")?.whole(1, 100)?,
+        extract_tokens: layers.get("recall.extract_tokens")?.whole(1, i64::MAX)?,
+        extract_pause: layers.get("recall.extract_pause")?.duration_or_off()?,
+    })
+}
+
 fn read_memory(layers: &Layers) -> Result<Memory> {
     layers.get("memory.secrets")?.choice(&[("refuse", ()), ("allow", ())])?;
-    layers.get("recall.extract")?.boolean()?;
     Ok(Memory {
         file_bytes: layers.get("memory.file_bytes")?.whole(1, i64::MAX)?,
         files: layers.get("memory.files")?.whole(1, i64::MAX)?,

@@ -101,7 +101,9 @@ fn narrowing(key: &str) -> Narrowing {
         "gate.review" => Narrowing::Only("\"ask\""),
         key if key.starts_with("budget.") => Narrowing::LowerOfLimit,
         "run.attempts" | "run.breaker" | "agent.max_tokens" | "provider.outage_budget" => Narrowing::Lower,
-        "memory.file_bytes" | "memory.files" | "memory.view_chars" | "recall.notes" => Narrowing::Lower,
+        "memory.file_bytes" | "memory.files" | "memory.view_chars" => Narrowing::Lower,
+        "recall.notes" | "recall.extract_turns" | "recall.extract_tokens" => Narrowing::Lower,
+        "recall.extract" => Narrowing::Only("false"),
         // Not `run.sweep_budget`, `gate.timeout` nor `gate.idle`: a lower one checks less, which is looser.
         _ => Narrowing::Never,
     }

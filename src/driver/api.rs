@@ -6,14 +6,18 @@ use anyhow::Result;
 use serde_json::Value;
 
 use super::Ending;
+use super::LARGER;
 use super::Meter;
 use super::Opening;
 use super::Settings;
+use super::Tools;
 use super::clearing;
 use super::clearing::Reason;
 use super::conversation::Conversation;
 use super::gauge::Gauge;
 use super::gauge::Size;
+use super::repeats::Repeats;
+use super::repeats::Rut;
 use crate::event::Event;
 use crate::event::Sink;
 use crate::message::Reply;
@@ -25,16 +29,13 @@ use crate::process::Interrupt;
 use crate::provider::Client;
 use crate::provider::Failure;
 use crate::provider::Request;
-use crate::tools::Toolbox;
 
 /// The share of the window above which the agent is asked to hand over.
 const WINDOW_ALMOST_FULL: f64 = 0.8;
 /// The share above which no reply fits any more.
 const WINDOW_FULL: f64 = 0.95;
-/// A reply after one that was cut off may be this many times as long.
-const LARGER: u32 = 2;
-const ASK_TO_HAND_OVER: &str = "The conversation is almost as long as the model can take. Commit what works, \
-keep in memory what a later session must know, and call `hand_over` now.";
+/// Replies of the agent whose texts tell what it is at.
+const NEWEST_TEXTS: usize = 3;
 
 /// What every turn needs.
 pub struct Driver<'a> {
@@ -51,7 +52,7 @@ pub struct Driver<'a> {
 ///
 /// # Errors
 /// Only what is wrong on our side, such as a memory that cannot be written.
-pub fn drive(driver: &Driver, toolbox: &mut Toolbox, opening: &Opening, meter: &mut dyn Meter) -> Result<Ending> {
+pub fn drive(driver: &Driver, toolbox: &mut dyn Tools, opening: &Opening, meter: &mut dyn Meter) -> Result<Ending> {
     let mut session = Session {
         driver,
         conversation: Conversation::new(&opening.system),
@@ -59,7 +60,9 @@ pub fn drive(driver: &Driver, toolbox: &mut Toolbox, opening: &Opening, meter: &
         tools: Size::of(&toolbox.definitions()),
         turn: 0,
         cuts: 0,
+        repeats: Repeats::default(),
         asked: false,
+        cleared: false,
     };
     session.tell(&Event::Sent { turn: 0, content: vec![text_block(&opening.system)] });
     session.turn = 1;
@@ -79,18 +82,22 @@ pub fn drive(driver: &Driver, toolbox: &mut Toolbox, opening: &Opening, meter: &
                 continue;
             }
             Next::Answer(calls) => session.answer(toolbox, &calls),
-            Next::TellCut(calls) => Ok(session.cut_off(&calls)),
+            Next::TellCut(calls) => Ok((session.cut_off(&calls), None)),
         };
-        match answer {
-            Ok(blocks) => {
+        let stuck = match answer {
+            Ok((blocks, stuck)) => {
                 session.turn += 1;
                 session.say(toolbox, blocks);
+                stuck
             }
             Err(_) if !toolbox.project_is_there() => return Ok(Ending::Vanished),
             Err(error) => return Err(error),
-        }
+        };
         if let Some(words) = toolbox.handed_over() {
             return Ok(Ending::HandedOver(words.clone()));
+        }
+        if let Some(reason) = stuck {
+            return Ok(Ending::Stuck(reason));
         }
     }
 }
@@ -114,12 +121,15 @@ struct Session<'a> {
     turn: u32,
     /// Replies in a row that were cut off.
     cuts: u32,
+    repeats: Repeats,
     /// The agent was asked to hand over.
     asked: bool,
+    /// Old results were taken out since the newest message of ours.
+    cleared: bool,
 }
 
 impl Session<'_> {
-    fn before_request(&mut self, toolbox: &Toolbox, meter: &mut dyn Meter) -> Option<Ending> {
+    fn before_request(&mut self, toolbox: &dyn Tools, meter: &mut dyn Meter) -> Option<Ending> {
         if self.driver.interrupt.requested() {
             return Some(Ending::Interrupted);
         }
@@ -130,7 +140,7 @@ impl Session<'_> {
     }
 
     /// Asks for the next reply and takes it in; returns it with its calls.
-    fn ask(&mut self, toolbox: &Toolbox, meter: &mut dyn Meter) -> Result<(Reply, Vec<ToolCall>), Ending> {
+    fn ask(&mut self, toolbox: &dyn Tools, meter: &mut dyn Meter) -> Result<(Reply, Vec<ToolCall>), Ending> {
         let usual = self.driver.settings.max_tokens;
         let larger = usual.saturating_mul(LARGER);
         meter.turn();
@@ -152,14 +162,14 @@ impl Session<'_> {
         Ok((reply, heard.calls))
     }
 
-    fn send(&self, toolbox: &Toolbox, max_tokens: u32) -> Result<Reply, Failure> {
+    fn send(&self, toolbox: &dyn Tools, max_tokens: u32) -> Result<Reply, Failure> {
         let mut on_retry = |reason: &str, wait: std::time::Duration| {
             self.tell(&Event::Retrying { reason: reason.to_owned(), wait: wait.as_secs_f64() });
         };
         self.driver.client.send(&self.request(toolbox, max_tokens), self.driver.interrupt, &mut on_retry)
     }
 
-    fn request(&self, toolbox: &Toolbox, max_tokens: u32) -> Request {
+    fn request(&self, toolbox: &dyn Tools, max_tokens: u32) -> Request {
         let Settings { model, deadline, window, .. } = self.driver.settings;
         Request {
             model: model.clone(),
@@ -200,8 +210,9 @@ impl Session<'_> {
         }
     }
 
-    /// Runs the calls in order and returns one result for each; after an interrupt the rest is not run.
-    fn answer(&self, toolbox: &mut Toolbox, calls: &[ToolCall]) -> Result<Vec<Value>> {
+    /// Runs the calls in order and returns one result for each; after an interrupt the rest is not run. Says how the agent
+    /// is stuck, if it is.
+    fn answer(&mut self, toolbox: &mut dyn Tools, calls: &[ToolCall]) -> Result<(Vec<Value>, Option<String>)> {
         let mut blocks = Vec::new();
         for call in calls {
             let result = if self.driver.interrupt.requested() {
@@ -211,10 +222,18 @@ impl Session<'_> {
             };
             blocks.push(result.to_block(&call.id));
         }
-        Ok(blocks)
+        let stuck = match self.repeats.take(calls, &blocks) {
+            Rut::None => None,
+            Rut::Tell => {
+                blocks.push(text_block(&self.driver.settings.texts.repeated));
+                None
+            }
+            Rut::End(reason) => Some(reason),
+        };
+        Ok((blocks, stuck))
     }
 
-    fn run(&self, toolbox: &mut Toolbox, call: &ToolCall) -> Result<ToolResult> {
+    fn run(&self, toolbox: &mut dyn Tools, call: &ToolCall) -> Result<ToolResult> {
         let (turn, id, name) = (self.turn, call.id.clone(), call.name.clone());
         self.tell(&Event::ToolStarted { turn, id: id.clone(), name: name.clone(), input: call.input.clone() });
         let start = Instant::now();
@@ -230,30 +249,31 @@ impl Session<'_> {
 
     /// Answers a reply that was cut off; even a call that looks whole is not run.
     fn cut_off(&self, calls: &[ToolCall]) -> Vec<Value> {
-        let told = format!(
-            "your reply was cut off at {} tokens; the next one may be {LARGER} times as long. Go on in smaller steps, and \
-             write long files in parts",
-            self.driver.settings.max_tokens
-        );
+        let told = &self.driver.settings.texts.cut_off;
         if calls.is_empty() {
-            return vec![text_block(&told)];
+            return vec![text_block(told)];
         }
-        calls.iter().map(|call| not_run(&told).to_block(&call.id)).collect()
+        calls.iter().map(|call| not_run(told).to_block(&call.id)).collect()
     }
 
     /// Adds a message of ours. Makes room for it, and asks for a hand-over once the window is almost full all the same.
-    fn say(&mut self, toolbox: &Toolbox, content: Vec<Value>) {
+    fn say(&mut self, toolbox: &mut dyn Tools, content: Vec<Value>) {
         self.conversation.say(content);
         self.make_room(toolbox, Reason::Measure { clear_at: self.driver.settings.clear_at });
+        if std::mem::take(&mut self.cleared)
+            && let Some(text) = toolbox.after_clearing(&self.conversation.newest_texts(NEWEST_TEXTS))
+        {
+            self.conversation.add(text_block(&text));
+        }
         if !self.asked && self.filled(toolbox) > WINDOW_ALMOST_FULL {
             self.asked = true;
-            self.conversation.add(text_block(ASK_TO_HAND_OVER));
+            self.conversation.add(text_block(&self.driver.settings.texts.almost_full));
         }
         self.tell(&Event::Sent { turn: self.turn, content: self.conversation.newest().to_vec() });
     }
 
     /// Takes old tool results out where it is time to; tells whether anything was.
-    fn make_room(&mut self, toolbox: &Toolbox, reason: Reason) -> bool {
+    fn make_room(&mut self, toolbox: &dyn Tools, reason: Reason) -> bool {
         self.filled(toolbox);
         let before = self.gauge.tokens(self.size());
         let size = self.size();
@@ -262,6 +282,7 @@ impl Session<'_> {
             self.tell(&Event::Warning { text: format!("an old result stays in the context: {failure}") });
         }
         let any = !cleared.results.is_empty();
+        self.cleared |= any;
         if any {
             let tokens = (before - self.gauge.tokens(self.size())).max(0.0) as u64;
             self.tell(&Event::Cleared { turn: self.turn, results: cleared.results, tokens });
@@ -270,7 +291,7 @@ impl Session<'_> {
     }
 
     /// Says that the window has no room for another reply.
-    fn full(&mut self, toolbox: &Toolbox) -> Option<Ending> {
+    fn full(&mut self, toolbox: &dyn Tools) -> Option<Ending> {
         let filled = self.filled(toolbox);
         (filled > WINDOW_FULL).then(|| {
             let (tokens, window) = (self.gauge.tokens(self.size()), self.driver.settings.window);
@@ -283,7 +304,7 @@ impl Session<'_> {
     }
 
     /// Returns the share of the window that the next request fills.
-    fn filled(&mut self, toolbox: &Toolbox) -> f64 {
+    fn filled(&mut self, toolbox: &dyn Tools) -> f64 {
         let size = self.size();
         let clearing = clearing::threshold(self.driver.settings.clear_at);
         // An estimate will do where an error of half of it decides nothing.

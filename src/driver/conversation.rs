@@ -64,6 +64,18 @@ impl Conversation {
         self.messages.last().map_or(&[], |newest| &newest.content)
     }
 
+    /// Returns what the agent said in its newest replies, oldest first.
+    pub(super) fn newest_texts(&self, replies: usize) -> String {
+        let of_agent = self.messages.iter().rev().filter(|message| message.role == Role::Assistant).take(replies);
+        let mut texts: Vec<&str> = of_agent
+            .flat_map(|message| message.content.iter().rev())
+            .filter(|block| block["type"] == "text")
+            .filter_map(|block| block["text"].as_str())
+            .collect();
+        texts.reverse();
+        texts.join("\n")
+    }
+
     /// Adds the reply as it came and returns its calls. One without blocks adds nothing, since the service takes no empty
     /// message.
     ///

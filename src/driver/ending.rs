@@ -24,6 +24,8 @@ pub enum Ending {
     Full(String),
     /// A reply was cut off; says how.
     Cut(String),
+    /// The agent went round in a circle; says how.
+    Stuck(String),
     /// The project's folder is gone.
     Vanished,
 }
@@ -34,6 +36,7 @@ impl fmt::Display for Ending {
             Self::HandedOver(_) => f.write_str("the agent handed over"),
             Self::Stopped => f.write_str("the agent stopped without handing over"),
             Self::Limit(reason) | Self::Full(reason) | Self::Cut(reason) => f.write_str(reason),
+            Self::Stuck(reason) => write!(f, "stuck: {reason}"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Provider(failure) => failure.fmt(f),
             Self::Refused(reason) => write!(f, "the model refused to go on: {reason}"),

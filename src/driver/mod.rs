@@ -8,8 +8,10 @@ mod clearing;
 mod conversation;
 mod ending;
 mod gauge;
+mod repeats;
 #[cfg(test)]
 mod tests;
+mod tools;
 
 use std::time::Instant;
 
@@ -19,6 +21,14 @@ use crate::message::Usage;
 pub use api::Driver;
 pub use api::drive;
 pub use ending::Ending;
+pub use tools::Tools;
+
+/// A reply after one that was cut off may be this many times as long.
+pub const LARGER: u32 = 2;
+/// Replies in a row with the same calls and the same results, from which on the agent is told.
+pub const REPEATED: u32 = 3;
+/// As many of them end the session.
+pub const FUTILE: u32 = 6;
 
 /// What a session may still use; asked before each request.
 pub trait Meter {
@@ -43,6 +53,18 @@ pub struct Settings {
     pub clear_at: f64,
     /// No request goes out after this moment, and a reply under way is cut at it.
     pub deadline: Option<Instant>,
+    pub texts: Texts,
+}
+
+/// What the agent is told on the way.
+#[derive(Clone, Debug, Default)]
+pub struct Texts {
+    /// Close to the end of the window.
+    pub almost_full: String,
+    /// After a reply that was cut off.
+    pub cut_off: String,
+    /// After the same call with the same result.
+    pub repeated: String,
 }
 
 /// What the conversation starts with.

@@ -7,15 +7,20 @@ use serde_json::json;
 
 use super::*;
 use crate::event::Sink;
+use crate::message::ToolCall;
+use crate::message::ToolResult;
 use crate::provider;
 use crate::provider::Client;
 use crate::provider::Script;
 use crate::provider::Server;
+use crate::tools::Artifacts;
 use crate::tools::HandOver;
+use crate::tools::Toolbox;
 use crate::tools::bench::Bench;
 
 mod context;
 mod faults;
+mod stuck;
 
 type OnEvent<'a> = Box<dyn Fn(&Event) + 'a>;
 
@@ -89,12 +94,43 @@ struct Play<'a> {
     first_wait: Duration,
     outage_budget: Duration,
     on_event: Option<OnEvent<'a>>,
+    /// What the tools say after a clearing.
+    reminder: Option<&'static str>,
+}
+
+/// The tools of a session, with something to say after a clearing.
+struct Reminding<'a>(Toolbox<'a>, Option<&'static str>);
+
+impl Tools for Reminding<'_> {
+    fn definitions(&self) -> Vec<Value> {
+        self.0.definitions()
+    }
+
+    fn call(&mut self, call: &ToolCall, turn: u32) -> anyhow::Result<ToolResult> {
+        self.0.call(call, turn)
+    }
+
+    fn artifacts(&self) -> &Artifacts {
+        self.0.artifacts()
+    }
+
+    fn handed_over(&self) -> Option<&HandOver> {
+        self.0.handed_over()
+    }
+
+    fn project_is_there(&self) -> bool {
+        self.0.project_is_there()
+    }
+
+    fn after_clearing(&mut self, said: &str) -> Option<String> {
+        self.1.map(|text| format!("{text}, for: {said}"))
+    }
 }
 
 impl Default for Play<'_> {
     fn default() -> Self {
         let (first_wait, outage_budget) = (Duration::from_millis(1), Duration::from_millis(300));
-        Self { turns: 20, window: 0, first_wait, outage_budget, on_event: None }
+        Self { turns: 20, window: 0, first_wait, outage_budget, on_event: None, reminder: None }
     }
 }
 
@@ -109,13 +145,24 @@ fn play(bench: &mut Bench, replies: &str, how: Play) -> Played {
         ..provider::Settings::default()
     };
     let client = Client::new(service).unwrap();
-    let settings =
-        Settings { model: "scripted".to_owned(), max_tokens: 1000, window: how.window, clear_at: 0.5, deadline: None };
+    let texts = Texts {
+        almost_full: "call `hand_over` now".to_owned(),
+        cut_off: "your reply was cut off".to_owned(),
+        repeated: "the same again".to_owned(),
+    };
+    let settings = Settings {
+        model: "scripted".to_owned(),
+        max_tokens: 1000,
+        window: how.window,
+        clear_at: 0.5,
+        deadline: None,
+        texts,
+    };
     let record = Record { on_event: how.on_event, ..Record::default() };
     let interrupt = bench.interrupt.clone();
     let driver = Driver { client: &client, settings: &settings, sink: &record, interrupt: &interrupt };
     let opening = Opening { system: "the rules".to_owned(), first: "the task".to_owned() };
-    let ending = drive(&driver, &mut bench.toolbox(), &opening, &mut Turns(how.turns, 0));
+    let ending = drive(&driver, &mut Reminding(bench.toolbox(), how.reminder), &opening, &mut Turns(how.turns, 0));
     let events = record.events.take();
     Played { ending, requests: server.requests(), rejected: server.rejected(), events }
 }

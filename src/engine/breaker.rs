@@ -36,6 +36,8 @@ pub struct Breaker {
     /// Whose checks failed the same way, without progress in between.
     equal: Streak,
     last: Failed,
+    /// Trees of the project that this run has seen.
+    trees: BTreeSet<String>,
 }
 
 /// Sessions in a row.
@@ -53,6 +55,13 @@ impl Streak {
 }
 
 impl Breaker {
+    /// Takes the project's trees before and after a session; tells whether it made one that the run had not seen yet. Taking
+    /// back what another session did moves nothing.
+    pub fn is_new(&mut self, [before, after]: &[String; 2]) -> bool {
+        self.trees.insert(before.clone());
+        self.trees.insert(after.clone())
+    }
+
     /// Counts a session.
     pub fn note(&mut self, session: Session) {
         if session.progress || session.tree_changed {
@@ -122,6 +131,17 @@ mod tests {
         let mut breaker = Breaker::default();
         sessions.into_iter().for_each(|session| breaker.note(session));
         breaker.tripped(3, others)
+    }
+
+    #[test]
+    fn a_tree_that_was_there_before_is_no_change() {
+        let mut breaker = Breaker::default();
+        let mut is_new = |before: &str, after: &str| breaker.is_new(&[before, after].map(str::to_owned));
+        assert_eq!(
+            [is_new("a", "a"), is_new("a", "b"), is_new("b", "a"), is_new("a", "b")],
+            [false, true, false, false]
+        );
+        assert!(is_new("b", "c"));
     }
 
     #[test]

@@ -92,6 +92,8 @@ pub struct Prices {
     pub model: Option<Price>,
     /// Of the small model; none: it is counted as the other one, which costs more.
     pub small: Option<Price>,
+    /// Of the one that writes notes after a session, likewise.
+    pub extract: Option<Price>,
 }
 
 /// Counts what a run uses against its limits.
@@ -194,6 +196,12 @@ impl Budget {
         self.add(usage, price);
     }
 
+    /// Counts a reply of the model that writes notes after a session, and returns its cost.
+    pub fn spend_extract(&mut self, usage: &Usage) -> Option<f64> {
+        let price = self.prices.extract.or(self.prices.model);
+        self.add(usage, price)
+    }
+
     fn add(&mut self, usage: &Usage, price: Option<Price>) -> Option<f64> {
         let cost = price.map(|price| price.cost(usage));
         self.tick();
@@ -282,7 +290,7 @@ mod tests {
     use super::*;
 
     const PRICE: Price = Price { input: 5.0, output: 25.0, cache_write: 6.25, cache_read: 0.5 };
-    const KNOWN: Prices = Prices { model: Some(PRICE), small: None };
+    const KNOWN: Prices = Prices { model: Some(PRICE), small: None, extract: None };
 
     fn used(input: u64, output: u64) -> Usage {
         Usage { input, output, ..Usage::default() }
@@ -365,6 +373,8 @@ mod tests {
             let mut budget = start(Limit::default(), Prices { small, ..KNOWN });
             budget.spend_small(&used(1_000_000, 0));
             assert_eq!(budget.account.run().cost, Some(cost));
+            let mut budget = start(Limit::default(), Prices { extract: small, ..KNOWN });
+            assert_eq!(budget.spend_extract(&used(1_000_000, 0)), Some(cost));
         }
     }
 

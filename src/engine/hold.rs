@@ -5,6 +5,10 @@ use crate::checklist::Feature;
 use crate::driver;
 use crate::driver::Driver;
 use crate::driver::Ending;
+use crate::driver::FUTILE;
+use crate::driver::LARGER;
+use crate::driver::REPEATED;
+use crate::driver::Texts;
 use crate::engine::account::Spent;
 use crate::engine::budget::Budget;
 use crate::engine::counted;
@@ -17,6 +21,7 @@ use crate::engine::install;
 use crate::engine::opening;
 use crate::engine::recall;
 use crate::engine::recall::Question;
+use crate::engine::reminding::Reminding;
 use crate::engine::session;
 use crate::engine::session::Session;
 use crate::engine::verify;
@@ -30,6 +35,7 @@ use crate::memory::INIT;
 use crate::process::Exit;
 use crate::process::Finished;
 use crate::prompts;
+use crate::prompts::Nudges;
 use crate::prompts::Recalled;
 use crate::provider::Client;
 use crate::sandbox::Git;
@@ -52,8 +58,8 @@ use std::time::Instant;
 pub struct Held {
     pub ending: Ending,
     pub report: Report,
-    /// The project's tree is another one than before.
-    pub tree_changed: bool,
+    /// The project's trees before and after; the same when nothing but the blanks at line ends differ.
+    pub trees: [String; 2],
 }
 
 /// Holds one session on `id`, or an initializer session, from its first prompt to the end of its hook.
@@ -115,20 +121,21 @@ fn finish(ws: &mut Workspace, client: &Client, budget: &mut Budget, mut session:
     session.used = budget.end_session();
     if ending == Ending::Vanished {
         end(ws, session.number, &ending.to_string(), "");
-        return Ok(Held { ending, report: Report::default(), tree_changed: false });
+        return Ok(Held { ending, report: Report::default(), trees: [tree.clone(), tree] });
     }
     let found = ws.inspect(Some(session.number), &session.artifacts)?;
     if session.feature.is_none() {
         freeze_drafts(ws, session.number)?;
     }
-    let report = hook::run(ws, &session, &ending, tampered || found.tampered())?;
+    let report = hook::run(ws, (client, budget), &session, &ending, tampered || found.tampered())?;
     if session.feature.is_none() && ending != Ending::Interrupted {
         verify::sweep_baselines(ws, &session.occasion())?;
     }
     let outcome = report.outcome.as_ref().map_or(String::new(), |outcome| outcome.verdict.finding().to_string());
     end(ws, session.number, &report.reason, &outcome);
-    let tree_changed = ws.head()?.tree != tree;
-    Ok(Held { ending, report, tree_changed })
+    let after = ws.head()?.tree;
+    let after = if ws.project.differ_in_blanks_only(&tree, &after)? { tree.clone() } else { after };
+    Ok(Held { ending, report, trees: [tree, after] })
 }
 
 fn end(ws: &Workspace, number: u32, reason: &str, outcome: &str) {
@@ -145,8 +152,9 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let init_result =
         script.as_deref().map(|script| start(ws, &sandbox, script, (session.number, &artifacts))).transpose()?;
     let recalled = recall(ws, client, budget, session)?;
+    let seen = recalled.iter().map(|note| note.path.clone()).collect();
     let opening = opening::open(ws, session, init_result, recalled)?;
-    let settings = asking(ws, budget);
+    let settings = asking(ws, budget)?;
     let checklist = ws.checklist()?;
     let feature = session.feature.as_deref().map(|id| checklist.find(id)).transpose()?;
     let files = ws.check_files()?;
@@ -182,10 +190,14 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         Some(feature) => Kind::Work { feature: feature.clone(), gate },
         None => Kind::Initializer { init_text: prompts::init_text },
     };
-    let mut toolbox = Toolbox::new(place, kind)?;
+    let question = feature.map(opening::question);
+    let toolbox = Toolbox::new(place, kind)?;
+    let mut tools =
+        Reminding { toolbox, recall: &ws.settings.recall, clock: ws.clock, sink: &ws.voice, question, seen };
     let driver = Driver { client, settings: &settings, sink: &ws.voice, interrupt: ws.interrupt };
-    let ending = driver::drive(&driver, &mut toolbox, &opening, budget);
-    let tampered = toolbox.tampered();
+    let ending = driver::drive(&driver, &mut tools, &opening, budget);
+    let tampered = tools.toolbox.tampered();
+    drop(tools);
     // Nothing of the session may change files, or answer, while its check runs.
     let survivors = sandbox.end();
     drop(sandbox);
@@ -196,14 +208,21 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
 }
 
 /// Says how the model is asked.
-fn asking(ws: &Workspace, budget: &mut Budget) -> driver::Settings {
-    driver::Settings {
+fn asking(ws: &Workspace, budget: &mut Budget) -> Result<driver::Settings> {
+    Ok(driver::Settings {
         model: ws.settings.model.clone(),
         max_tokens: ws.settings.max_tokens,
         window: ws.settings.window,
         clear_at: ws.settings.clear_at,
         deadline: budget.time_left().map(|left| Instant::now() + left),
-    }
+        texts: texts(ws.settings.max_tokens)?,
+    })
+}
+
+/// Renders what the agent may be told on the way.
+pub fn texts(max_tokens: u32) -> Result<Texts> {
+    let nudges = Nudges { max_tokens, larger: LARGER, repeated: REPEATED, futile: FUTILE };
+    Ok(Texts { almost_full: nudges.almost_full()?, cut_off: nudges.cut_off()?, repeated: nudges.repeated()? })
 }
 
 /// Runs the init script before the first turn and says how it went; its servers live as long as the session.

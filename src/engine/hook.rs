@@ -6,9 +6,11 @@
 use crate::checklist;
 use crate::driver::Ending;
 use crate::engine::astray;
+use crate::engine::budget::Budget;
 use crate::engine::counted;
 use crate::engine::custody;
 use crate::engine::expire;
+use crate::engine::extract;
 use crate::engine::facts::Fact;
 use crate::engine::mend;
 use crate::engine::session::Session;
@@ -29,6 +31,7 @@ use crate::process::Exit;
 use crate::project::Leftover;
 use crate::project::Marks;
 use crate::project::listed;
+use crate::provider::Client;
 use anyhow::Context;
 use anyhow::Result;
 use serde_json::Value;
@@ -60,7 +63,13 @@ pub struct Report {
 }
 
 /// Runs every step for a session that has just ended.
-pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: bool) -> Result<Report> {
+pub fn run(
+    ws: &mut Workspace,
+    (client, budget): (&Client, &mut Budget),
+    session: &Session,
+    ending: &Ending,
+    tampered: bool,
+) -> Result<Report> {
     let mut report = Report { reason: ending.to_string(), ..Report::default() };
     report.moved = mend::after_session(ws, session)?;
     let leftover = leftover(ws, session)?;
@@ -86,6 +95,7 @@ pub fn run(ws: &mut Workspace, session: &Session, ending: &Ending, tampered: boo
     let entry = entry(ws, session, ending, tampered, &leftover, &report)?;
     append_progress(ws, session.number, &entry)?;
     step(ws, "progress written");
+    extract::extract(ws, client, budget, session, ending)?;
     expire::expire(ws, session.number)?;
     run_commands(ws, &ws.settings.session_end, &outcome_json(session, &report));
     Ok(report)

@@ -161,7 +161,7 @@ fn progress(ws: &Workspace) -> Result<String> {
 }
 
 /// Returns `MEMORY.md`; what does not fit is said in words, never left out in silence.
-fn index(ws: &Workspace) -> Result<String> {
+pub fn index(ws: &Workspace) -> Result<String> {
     let index = ws.memory.index()?;
     let lines: Vec<String> = index.notes.iter().map(Listed::line).collect();
     let (fitting, limit) = fitting(&lines);

@@ -3,11 +3,15 @@
 //! Chosen from the lines of the index alone, so that the cost does not grow with memory: by a small model where one is
 //! set, else by words. Only the chosen ones are read.
 
+use crate::clock::Clock;
 use crate::engine::budget::Budget;
 use crate::engine::rank;
+use crate::engine::settings;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
+use crate::event::Sink;
 use crate::memory::Listed;
+use crate::memory::Store;
 use crate::message::Message;
 use crate::message::text_block;
 use crate::prompts;
@@ -43,28 +47,61 @@ pub struct Question<'a> {
 /// # Errors
 /// Only of a memory that cannot be read; a model that does not answer is told, and words choose.
 pub fn recall(ws: &Workspace, client: Option<(&Client, &mut Budget)>, question: &Question) -> Result<Vec<Recalled>> {
-    let most = ws.settings.recall.notes;
-    let notes = ws.memory.index()?.notes;
-    let notes: Vec<Listed> =
-        notes.into_iter().take(LOOKED_AT).filter(|note| !question.seen.contains(&note.path)).collect();
-    if most == 0 || notes.is_empty() {
+    let shelf = Shelf { memory: &ws.memory, settings: &ws.settings.recall, clock: ws.clock, sink: &ws.voice };
+    let notes = shelf.unseen(question.seen)?;
+    if notes.is_empty() {
         return Ok(Vec::new());
     }
     let by_model = client.and_then(|(client, budget)| ask(ws, client, budget, question.text, &notes).transpose());
     let by_model = by_model.transpose()?;
     let by = if by_model.is_some() { ws.settings.recall.small_model.clone() } else { "words".to_owned() };
     let chosen = by_model.unwrap_or_else(|| by_words(question.text, &notes));
-    let today = ws.clock.today();
-    let mut recalled = Vec::new();
-    for note in chosen.into_iter().take(most) {
-        if let Some(bytes) = ws.memory.read(&note.path)? {
-            let text = shown(&String::from_utf8_lossy(&bytes));
-            recalled.push(Recalled { path: note.path.clone(), age: age(note.written, today), text });
+    shelf.give(&chosen, by, notes.len())
+}
+
+/// What notes are taken from, and who hears of it.
+pub struct Shelf<'a> {
+    pub memory: &'a Store,
+    pub settings: &'a settings::Recall,
+    pub clock: Clock,
+    pub sink: &'a dyn Sink,
+}
+
+impl Shelf<'_> {
+    /// Recalls notes once more in the course of a session, by words: a model would hold it up.
+    ///
+    /// # Errors
+    /// Only of a memory that cannot be read.
+    pub fn recall_again(&self, question: &Question) -> Result<Vec<Recalled>> {
+        let notes = self.unseen(question.seen)?;
+        match by_words(question.text, &notes) {
+            chosen if chosen.is_empty() => Ok(Vec::new()),
+            chosen => self.give(&chosen, "words".to_owned(), notes.len()),
         }
     }
-    let paths = recalled.iter().map(|note| note.path.clone()).collect();
-    ws.tell(&Event::Recalled { by, of: notes.len(), notes: paths });
-    Ok(recalled)
+
+    /// Returns the notes to choose from.
+    fn unseen(&self, seen: &BTreeSet<String>) -> Result<Vec<Listed>> {
+        if self.settings.notes == 0 {
+            return Ok(Vec::new());
+        }
+        let notes = self.memory.index()?.notes.into_iter().take(LOOKED_AT);
+        Ok(notes.filter(|note| !seen.contains(&note.path)).collect())
+    }
+
+    fn give(&self, chosen: &[&Listed], by: String, of: usize) -> Result<Vec<Recalled>> {
+        let today = self.clock.today();
+        let mut recalled = Vec::new();
+        for note in chosen.iter().take(self.settings.notes) {
+            if let Some(bytes) = self.memory.read(&note.path)? {
+                let text = shown(&String::from_utf8_lossy(&bytes));
+                recalled.push(Recalled { path: note.path.clone(), age: age(note.written, today), text });
+            }
+        }
+        let notes = recalled.iter().map(|note| note.path.clone()).collect();
+        self.sink.take(&Event::Recalled { by, of, notes });
+        Ok(recalled)
+    }
 }
 
 fn by_words<'a>(question: &str, notes: &'a [Listed]) -> Vec<&'a Listed> {

@@ -317,9 +317,10 @@ fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Re
     so_far.initialized = true;
     let checklist = ws.checklist()?;
     let missing = hold::missing_after_initializer(ws, &checklist)?;
+    let tree_changed = so_far.breaker.is_new(&held.trees);
     so_far.breaker.note(breaker::Session {
         progress: missing.is_empty() || checklist.features().len() > before.features().len(),
-        tree_changed: held.tree_changed,
+        tree_changed,
         ..breaker::Session::default()
     });
     let anew = Checks::of(&checklist) != Checks::of(&before);
@@ -349,10 +350,11 @@ fn work(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str) -
     let client = client(ws, so_far)?;
     let held = hold::hold(ws, &client, budget, Some(id))?;
     let verdict = held.report.outcome.as_ref().map(|outcome| &outcome.verdict);
+    let tree_changed = so_far.breaker.is_new(&held.trees);
     so_far.breaker.note(breaker::Session {
         feature: Some(id.to_owned()),
         progress: verdict.is_some_and(Verdict::proves),
-        tree_changed: held.tree_changed,
+        tree_changed,
         failure: verdict.and_then(failed),
     });
     stop_for(&held.ending, so_far, ws, Some(id))

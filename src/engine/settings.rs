@@ -64,6 +64,19 @@ pub struct Recall {
     pub notes: usize,
     /// The model that chooses them; empty: words choose.
     pub small_model: String,
+    /// How notes are written after a session, if they are.
+    pub extract: Option<Extract>,
+}
+
+/// How notes are written after a session.
+#[derive(Clone, Debug)]
+pub struct Extract {
+    pub model: String,
+    /// What may be used for one session.
+    pub turns: u32,
+    pub tokens: u64,
+    /// The shortest time from one time to the next.
+    pub pause: Duration,
 }
 
 /// The files that the settings of this command were read from, as they were then.

@@ -24,6 +24,26 @@ impl Project {
         Ok(paths.map(name_of).collect())
     }
 
+    /// Tells whether two trees differ, and in nothing but empty lines and the blanks at line ends.
+    pub fn differ_in_blanks_only(&self, old: &str, new: &str) -> Result<bool> {
+        if old == new {
+            return Ok(false);
+        }
+        let context = || format!("could not compare the trees `{old}` and `{new}`");
+        let tree = |id: &str| self.repository.find_tree(Oid::from_str(id)?);
+        let (old, new) = (tree(old).with_context(context)?, tree(new).with_context(context)?);
+        let mut options = git2::DiffOptions::new();
+        options.ignore_whitespace_eol(true).ignore_blank_lines(true);
+        let diff =
+            self.repository.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).with_context(context)?;
+        let same_kind = |delta: git2::DiffDelta<'_>| {
+            let modes = delta.old_file().mode() == delta.new_file().mode();
+            delta.status() == git2::Delta::Modified && modes && !delta.flags().is_binary()
+        };
+        let stats = diff.stats().with_context(context)?;
+        Ok(stats.insertions() + stats.deletions() == 0 && diff.deltas().all(same_kind))
+    }
+
     /// Returns the bytes of a file as committed, or none when the commit has no such file.
     pub fn blob_at(&self, commit: &str, path: &str) -> Result<Option<Vec<u8>>> {
         let context = || format!("could not read `{path}` at the commit `{commit}`");

@@ -3,6 +3,8 @@
 //! A value never becomes template text, and text from files enters as labelled data whose end it cannot forge.
 
 mod data;
+mod extraction;
+mod nudges;
 mod seeds;
 
 use anyhow::Context;
@@ -14,6 +16,9 @@ use minijinja::syntax::SyntaxConfig;
 use minijinja::value::Serde;
 use serde::Serialize;
 
+pub use extraction::Extraction;
+pub use nudges::Nudges;
+pub use nudges::Reminder;
 pub use seeds::Seed;
 pub use seeds::init_path;
 pub use seeds::init_text;

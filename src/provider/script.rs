@@ -11,6 +11,31 @@ pub struct Script {
     /// Named in messages, usually the file the script came from.
     pub(super) name: String,
     pub(super) sessions: Vec<Vec<Step>>,
+    /// Conversations beside the sessions, such as the choice of notes.
+    pub(super) side: Vec<Vec<Step>>,
+}
+
+impl Script {
+    /// Returns what is said beside the sessions, as a script of its own.
+    pub(super) fn aside(&self) -> Self {
+        Self { name: self.name.clone(), sessions: self.side.clone(), side: Vec::new() }
+    }
+}
+
+/// Whose request it is.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Asker {
+    Agent,
+    /// One beside the agent, who chooses notes or writes some; it has no way to hand over.
+    Side,
+}
+
+impl Asker {
+    /// Tells by the tools of a request.
+    pub(super) fn of(request: &Value) -> Self {
+        let mut tools = request["tools"].as_array().into_iter().flatten();
+        if tools.any(|tool| tool["name"] == "hand_over") { Self::Agent } else { Self::Side }
+    }
 }
 
 /// One reply, or one fault in place of it.

@@ -26,13 +26,12 @@ impl Script {
         let source = Source { text, name };
         let table =
             DeTable::parse(text).map_err(|error| source.error(error.span().unwrap_or_default(), error.message()))?;
-        source.known_keys(table.get_ref(), &["session"], "the script")?;
+        source.known_keys(table.get_ref(), &["session", "side"], "the script")?;
         let sessions = table.get_ref().get("session");
         let sessions = sessions.with_context(|| format!("the script `{name}` holds no `[[session]]`"))?;
-        let sessions = source.tables(sessions, "session")?;
-        let sessions =
-            sessions.into_iter().map(|(span, session)| source.session(span, session)).collect::<Result<_>>()?;
-        Ok(Self { name: name.to_owned(), sessions })
+        let sessions = source.conversations(sessions, "session")?;
+        let side = table.get_ref().get("side").map(|side| source.conversations(side, "side")).transpose()?;
+        Ok(Self { name: name.to_owned(), sessions, side: side.unwrap_or_default() })
     }
 }
 
@@ -76,16 +75,22 @@ impl Source<'_> {
         items.iter().map(table).collect()
     }
 
-    fn session(&self, span: Range<usize>, session: &DeTable) -> Result<Vec<Step>> {
-        self.known_keys(session, &["reply"], "`[[session]]`")?;
-        let replies =
-            session.get("reply").ok_or_else(|| self.error(span, "this session holds no `[[session.reply]]`"))?;
-        let replies = self.tables(replies, "session.reply")?;
-        replies.into_iter().map(|(span, reply)| self.step(span, reply)).collect()
+    /// Reads the conversations of one kind, `session` or `side`.
+    fn conversations(&self, spot: &Spot, kind: &str) -> Result<Vec<Vec<Step>>> {
+        let tables = self.tables(spot, kind)?;
+        tables.into_iter().map(|(span, table)| self.conversation(span, table, kind)).collect()
     }
 
-    fn step(&self, span: Range<usize>, reply: &DeTable) -> Result<Step> {
-        self.known_keys(reply, &REPLY_KEYS, "`[[session.reply]]`")?;
+    fn conversation(&self, span: Range<usize>, table: &DeTable, kind: &str) -> Result<Vec<Step>> {
+        self.known_keys(table, &["reply"], &format!("`[[{kind}]]`"))?;
+        let missing = || self.error(span, &format!("this {kind} holds no `[[{kind}.reply]]`"));
+        let replies = table.get("reply").ok_or_else(missing)?;
+        let replies = self.tables(replies, &format!("{kind}.reply"))?;
+        replies.into_iter().map(|(span, reply)| self.step(span, reply, kind)).collect()
+    }
+
+    fn step(&self, span: Range<usize>, reply: &DeTable, kind: &str) -> Result<Step> {
+        self.known_keys(reply, &REPLY_KEYS, &format!("`[[{kind}.reply]]`"))?;
         let text = |key: &str| reply.get(key).map(|spot| self.text(spot, key)).transpose();
         let step = Step {
             thinking: text("thinking")?,

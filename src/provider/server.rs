@@ -5,6 +5,7 @@
 use super::error_type::kind_of_status;
 use super::played;
 use super::played::Ids;
+use super::script::Asker;
 use super::script::Place;
 use super::script::Script;
 use super::script::Step;
@@ -57,6 +58,8 @@ pub struct Server {
 #[derive(Debug)]
 struct Shared {
     script: Script,
+    /// What is said beside the sessions.
+    aside: Script,
     state: Mutex<State>,
     changed: Condvar,
 }
@@ -64,6 +67,7 @@ struct Shared {
 #[derive(Debug)]
 struct State {
     place: Place,
+    place_aside: Place,
     ids: Ids,
     /// Size in tokens of the newest prompt of this session.
     before: u64,
@@ -85,7 +89,8 @@ impl Server {
             .build()
             .context("could not start the scripted model")?;
         let ids = Ids::new(std::process::id() ^ u32::from(address.port()) << 16);
-        let shared = Arc::new(Shared { script, state: Mutex::new(State::new(ids)), changed: Condvar::new() });
+        let aside = script.aside();
+        let shared = Arc::new(Shared { script, aside, state: Mutex::new(State::new(ids)), changed: Condvar::new() });
         let (stop, stopped) = oneshot::channel();
         let serving = serve(listener, shared.clone());
         let thread = std::thread::Builder::new().name("scripted model".to_owned()).spawn(move || {
@@ -150,6 +155,7 @@ impl State {
     fn new(ids: Ids) -> Self {
         Self {
             place: Place::default(),
+            place_aside: Place::default(),
             ids,
             before: 0,
             requests: Vec::new(),
@@ -166,14 +172,17 @@ impl Shared {
     }
 
     /// Stays silent, and lets those who wait for it know.
-    async fn hold(&self, number: usize, silence: Duration) {
+    async fn hold(&self, (number, asker): (usize, Asker), silence: Duration) {
         if silence.is_zero() {
             return;
         }
         self.state().held.push(number);
         self.changed.notify_all();
         tokio::time::sleep(silence).await;
-        self.state().place.silence_ended();
+        match asker {
+            Asker::Agent => self.state().place.silence_ended(),
+            Asker::Side => self.state().place_aside.silence_ended(),
+        }
     }
 }
 
@@ -268,13 +277,28 @@ fn key(request: &Request<Incoming>) -> Option<String> {
 struct Playing {
     step: Step,
     message: Value,
-    /// The number of the request, from 1.
-    number: usize,
+    /// The number of the request, from 1, and whose it is.
+    request: (usize, Asker),
 }
 
 fn begin(body: &Value, shared: &Shared) -> Result<Playing, Refusal> {
     let mut state = shared.state();
     let state = &mut *state;
+    let asker = Asker::of(body);
+    let (step, before) = match asker {
+        Asker::Agent => step(body, shared, state)?,
+        // Who has nothing to say there stays silent, since most scripts know nothing of it.
+        Asker::Side => {
+            let next = state.place_aside.next(&shared.aside, &body["messages"]);
+            (next.map(|(step, _)| step.clone()).unwrap_or_default(), 0)
+        }
+    };
+    let message = played::message(&step, body, before, &mut state.ids);
+    Ok(Playing { step, message, request: (state.requests.len(), asker) })
+}
+
+/// Returns the next reply of a session, and the size in tokens of the prompt before.
+fn step(body: &Value, shared: &Shared, state: &mut State) -> Result<(Step, u64), Refusal> {
     let (step, had) = match state.place.next(&shared.script, &body["messages"]) {
         Ok(next) => next,
         Err(message) => {
@@ -284,15 +308,14 @@ fn begin(body: &Value, shared: &Shared) -> Result<Playing, Refusal> {
     };
     let before = if had == 0 { 0 } else { state.before };
     state.before = played::prompt_tokens(body);
-    let message = played::message(step, body, before, &mut state.ids);
-    Ok(Playing { step: step.clone(), message, number: state.requests.len() })
+    Ok((step.clone(), before))
 }
 
 async fn play(body: &Value, shared: &Arc<Shared>) -> Result<Response<Body>, Refusal> {
     let playing = begin(body, shared)?;
     let silence = playing.step.silence;
     if let Some(StepFault::Status { status, headers, error }) = playing.step.fault {
-        shared.hold(playing.number, silence).await;
+        shared.hold(playing.request, silence).await;
         let refusal = Refusal {
             status,
             kind: error.kind.unwrap_or_else(|| kind_of_status(status).to_owned()),
@@ -317,7 +340,7 @@ async fn play(body: &Value, shared: &Arc<Shared>) -> Result<Response<Body>, Refu
         _ => false,
     };
     let kind = if streams { "text/event-stream; charset=utf-8" } else { "application/json" };
-    let body = Sending { frames, silence, number: playing.number, cut, began: false, shared: shared.clone() }.body();
+    let body = Sending { frames, silence, request: playing.request, cut, began: false, shared: shared.clone() }.body();
     Ok(Response::builder().header("content-type", kind).body(body).unwrap_or_default())
 }
 
@@ -325,7 +348,7 @@ async fn play(body: &Value, shared: &Arc<Shared>) -> Result<Response<Body>, Refu
 struct Sending {
     frames: VecDeque<Bytes>,
     silence: Duration,
-    number: usize,
+    request: (usize, Asker),
     cut: bool,
     began: bool,
     shared: Arc<Shared>,
@@ -341,7 +364,7 @@ impl Sending {
         tokio::task::yield_now().await;
         // The silence comes after the first event: the client has begun to read.
         if std::mem::replace(&mut self.began, true) || self.frames.len() < 2 {
-            self.shared.hold(self.number, std::mem::take(&mut self.silence)).await;
+            self.shared.hold(self.request, std::mem::take(&mut self.silence)).await;
         }
         match self.frames.pop_front() {
             Some(frame) => Some((Ok(Frame::data(frame)), self)),

@@ -23,8 +23,10 @@ use crate::message::ToolResult;
 use crate::process::Interrupt;
 use crate::sandbox::Sandbox;
 use crate::tools::Artifacts;
+use crate::tools::Declared;
 use crate::tools::Kind;
 use crate::tools::Limits;
+use crate::tools::Notebook;
 use crate::tools::Toolbox;
 use crate::tools::Workplace;
 
@@ -84,6 +86,13 @@ impl Bench {
         self.toolbox_of(Kind::Initializer { init_text })
     }
 
+    /// Returns the tools of whoever writes notes after a session.
+    pub(crate) fn notebook(&mut self) -> Notebook<'_> {
+        let artifacts = Artifacts::new(&self.folder.path().join("artifacts"), &[]);
+        let origin = Origin { session: Some(3), ..Origin::of(Author::Longhaul) };
+        Notebook::new(&mut self.memory, origin, artifacts, Declared::Typed)
+    }
+
     fn toolbox_of<'a>(&'a mut self, kind: Kind<'a>) -> Toolbox<'a> {
         let (root, outside) = (self.root(), self.folder.path().to_owned());
         let origin = Origin { session: Some(3), ..Origin::of(Author::Longhaul) };
@@ -97,7 +106,7 @@ impl Bench {
             artifacts: Artifacts::new(&outside.join("artifacts"), &[]),
             limits: Limits { grace: Duration::from_millis(200), ..Limits::default() },
             head_tree: String::new(),
-            declared: crate::tools::Declared::Typed,
+            declared: Declared::Typed,
             init_script: None,
         };
         Toolbox::new(place, kind).unwrap()

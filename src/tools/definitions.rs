@@ -20,13 +20,21 @@ pub enum Declared {
 pub(super) fn shared(declared: Declared) -> Vec<Value> {
     let known = match declared {
         Declared::Typed => vec![
-            json!({"type": "memory_20250818", "name": "memory"}),
+            memory_tool(declared),
             json!({"type": "bash_20250124", "name": "bash"}),
             json!({"type": "text_editor_20250728", "name": "str_replace_based_edit_tool", "max_characters": edit::SHOWN}),
         ],
-        Declared::Custom => vec![memory(), bash(), editor()],
+        Declared::Custom => vec![memory_tool(declared), bash(), editor()],
     };
     known.into_iter().chain(own()).collect()
+}
+
+/// Returns the memory tool alone.
+pub(super) fn memory_tool(declared: Declared) -> Value {
+    match declared {
+        Declared::Typed => json!({"type": "memory_20250818", "name": "memory"}),
+        Declared::Custom => memory(),
+    }
 }
 
 fn memory() -> Value {

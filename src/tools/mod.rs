@@ -17,6 +17,7 @@ mod hand_over;
 mod initializer;
 mod input;
 mod memory;
+mod notebook;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -41,6 +42,7 @@ pub use hand_over::HandOver;
 pub use initializer::FEATURES_A_CALL;
 pub use initializer::InitText;
 pub use initializer::missing;
+pub use notebook::Notebook;
 pub use setup::Phase;
 pub use setup::init_command;
 pub use setup::init_told;
@@ -153,6 +155,11 @@ impl<'a> Toolbox<'a> {
     /// Returns where texts too large for the context are kept.
     pub fn artifacts(&self) -> &Artifacts {
         &self.place.artifacts
+    }
+
+    /// Returns the memory they work on.
+    pub fn memory(&self) -> &Store {
+        self.place.memory
     }
 
     /// Tells whether the session changed protected files, so that it cannot prove a feature.

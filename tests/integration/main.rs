@@ -8,6 +8,7 @@ mod command_line;
 mod demo;
 mod diagnosis;
 mod editing;
+mod extraction;
 mod kills;
 mod memory_conformance;
 mod notes;

@@ -82,14 +82,11 @@ fn a_session_is_given_the_notes_that_are_near_its_feature_with_their_age() {
 
 #[test]
 fn a_small_model_chooses_where_there_is_one_and_words_where_it_says_nothing_of_use() {
-    let chooses = |text: &str| session([say(text)]);
-    let project = Project::ready().feature("database", "test -f never").model([
-        keeps(&[PORT, COLOUR]),
-        chooses("[\"notes/colour.md\", \"features.json\"]"),
-        session([say("I stop")]),
-        chooses("I would take the second."),
-        session([say("I stop")]),
-    ]);
+    let chooses = ["[\"notes/colour.md\", \"features.json\"]", "I would take the second."];
+    let sessions = [keeps(&[PORT, COLOUR]), session([say("I stop")]), session([say("I stop")])];
+    let project = Project::ready()
+        .feature("database", "test -f never")
+        .model_beside(sessions, chooses.map(|text| session([say(text)])));
 
     let run = project.run(["run", "--sessions", "3", "--set", "agent.small_model=small"]);
 
@@ -97,7 +94,7 @@ fn a_small_model_chooses_where_there_is_one_and_words_where_it_says_nothing_of_u
         .tells("recalled: notes/colour.md (of 2 notes, chosen by small)")
         .tells("notes are chosen by words: `small` answered with something else than a list of paths")
         .tells("recalled: notes/db.md (of 2 notes, chosen by words)");
-    let asked = &project.played().requests()[2];
+    let asked = &project.played().side_requests()[0];
     assert_eq!(asked["model"], "small");
     let manifest = asked["messages"][0]["content"][0]["text"].as_str().unwrap();
     assert!(manifest.contains("- [db](notes/db.md) · project · "), "{manifest}");
@@ -108,11 +105,9 @@ fn a_small_model_chooses_where_there_is_one_and_words_where_it_says_nothing_of_u
 #[test]
 fn a_small_model_that_is_away_costs_no_session() {
     let gone = session([json!({"status": 400})]);
-    let project = Project::ready().feature("database", "test -f database").model([
-        keeps(&[PORT]),
-        gone,
-        crate::running::makes("database"),
-    ]);
+    let project = Project::ready()
+        .feature("database", "test -f database")
+        .model_beside([keeps(&[PORT]), crate::running::makes("database")], [gone]);
 
     let run = project.run(["run", "--set", "agent.small_model=small"]);
 
@@ -200,4 +195,28 @@ fn what_a_session_would_see_is_shown_without_one() {
     project.run(["run", "--sessions", "1"]).exits(3);
     let sent = opening(&project, 3);
     assert!(run.stdout.ends_with(&sent), "what was shown is what was sent:\n{sent}");
+}
+
+#[test]
+fn notes_are_recalled_once_more_when_old_results_were_taken_out() {
+    let prints = |number: usize| {
+        let command = format!("printf 'number {number}\\n'; head -c 10000 /dev/zero | tr '\\0' x; echo");
+        json!({"text": "the database port is wrong", "tools": [bash(&command)]})
+    };
+    let long = session((0..12).map(prints).chain([reply([bash("touch a"), hand_over()])]));
+    let project = Project::ready().feature("a", "test -f a").model([long]);
+    let note = "---\nname: db\ndescription: the database port\ntype: project\n---\nport 5433\n";
+    project.run(["memory", "create", "/memories/notes/db.md", note]).exits(0);
+
+    project
+        .run(["run", "--set", "agent.window=40000"])
+        .exits(0)
+        .tells("recalled: notes/db.md (of 1 note, chosen by words)");
+
+    let requests = project.played().requests();
+    assert!(!requests[0].to_string().contains("port 5433"), "the feature does not ask for it");
+    let last = requests.last().unwrap()["messages"].to_string();
+    assert_eq!(last.matches("port 5433").count(), 1, "once, though there was more than one clearing: {last}");
+    assert!(last.contains("Old results were taken out of this conversation."), "{last}");
+    assert!(project.events(1).iter().filter(|event| event["type"] == "cleared").count() >= 1);
 }

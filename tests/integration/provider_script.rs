@@ -1,6 +1,7 @@
 //! The scripted model as any client sees it, over a bare connection.
 
 use crate::support::server;
+use crate::support::session_tool;
 use longhaul::provider::Script;
 use longhaul::provider::Server;
 use serde_json::Value;
@@ -30,7 +31,13 @@ fn post(server: &Server, body: &Value) -> (String, String) {
 }
 
 fn hello(stream: bool) -> Value {
-    json!({"model": "m", "max_tokens": 9, "stream": stream, "messages": [{"role": "user", "content": "hello"}]})
+    json!({
+        "model": "m",
+        "max_tokens": 9,
+        "stream": stream,
+        "messages": [{"role": "user", "content": "hello"}],
+        "tools": [session_tool()],
+    })
 }
 
 /// Asserts an error answer and returns its message.
@@ -102,6 +109,24 @@ fn a_request_without_a_stream_gets_the_message_whole() {
     assert!(head.contains("content-type: application/json"), "{head}");
     assert_eq!(message["content"], json!([{"type": "text", "text": "hi"}]));
     assert_eq!((&message["stop_reason"], &message["model"]), (&json!("end_turn"), &json!("m")));
+}
+
+#[test]
+fn a_request_that_cannot_hand_over_is_answered_beside_the_sessions() {
+    let mut aside = hello(false);
+    aside.as_object_mut().unwrap().shift_remove("tools");
+    let text = |(head, body): (String, String)| {
+        let body: Value = serde_json::from_str(&body[body.find('{').unwrap()..=body.rfind('}').unwrap()]).unwrap();
+        assert!(head.starts_with("HTTP/1.1 200 "), "{head}");
+        (body["content"][0]["text"].as_str().unwrap_or_default().to_owned(), body["stop_reason"].clone())
+    };
+    let server = server(&format!("{HI}\n[[side]]\nreply = [{{ text = \"aside\" }}]"));
+
+    assert_eq!(text(post(&server, &aside)), ("aside".to_owned(), json!("end_turn")));
+    assert_eq!(server.unplayed(), 1, "no session began");
+    assert_eq!(text(post(&server, &aside)), (String::new(), json!("end_turn")), "nothing is left to say");
+    assert_eq!(text(post(&server, &hello(false))).0, "hi");
+    assert_eq!((server.exhausted(), server.rejected()), (false, Vec::new()));
 }
 
 #[test]

@@ -99,11 +99,15 @@ fn without_a_window_nothing_is_cleared() {
 fn many_images_are_cleared_to_what_the_service_takes() {
     let image = b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR\0\0\0\x01\0\0\0\x01\0\0\0\0IEND";
     let mut bench = Bench::new();
-    fs::write(bench.root().join("a.png"), image).unwrap();
-    let view =
-        r#"{ tools = [{ name = "str_replace_based_edit_tool", input = { command = "view", path = "a.png" } }] },"#;
+    let mut views = String::new();
+    for number in 0..25 {
+        let name = format!("{number}.png");
+        fs::write(bench.root().join(&name), image).unwrap();
+        let input = format!("{{ command = \"view\", path = \"{name}\" }}");
+        views.push_str(&format!("{{ tools = [{{ name = \"str_replace_based_edit_tool\", input = {input} }}] }},"));
+    }
     let how = Play { turns: 40, ..Play::default() };
-    let played = play(&mut bench, &format!("{}{{ text = \"bye\" }}", view.repeat(25)), how);
+    let played = play(&mut bench, &format!("{views}{{ text = \"bye\" }}"), how);
 
     let counts = played.requests.iter().map(|request| request.to_string().matches("\"image/png\"").count());
     assert_eq!(counts.max(), Some(20));
@@ -203,4 +207,24 @@ fn a_long_session_reads_its_prefix_from_the_cache() {
     assert!(read * 100 > all * 80, "only {} % came from the cache", read * 100 / all);
     let opening = played.requests[0]["tools"].to_string().len();
     assert!(taken[1..].iter().all(|(_, read)| *read > opening), "tools, rules and task are always read from it");
+}
+
+#[test]
+fn what_is_recalled_after_a_clearing_goes_into_the_next_message() {
+    let large: String = (0..12).map(|number| prints(10_000, number)).collect();
+    let talking = large.replace("{ tools", "{ text = 'I look at the database', tools");
+    let how = Play { window: 40_000, reminder: Some("the port is 5433"), ..Play::default() };
+    let played = play(&mut Bench::new(), &format!("{talking}{{ text = \"bye\" }}"), how);
+
+    let at = played.events.iter().position(|event| event["type"] == "cleared").unwrap();
+    let sent = played.events[at..].iter().find(|event| event["type"] == "sent").unwrap();
+    let texts: Vec<&Value> =
+        sent["content"].as_array().unwrap().iter().filter(|block| block["type"] == "text").collect();
+    let expected = "the port is 5433, for: I look at the database\nI look at the database\nI look at the database";
+    assert_eq!(texts, [&json!({"type": "text", "text": expected})]);
+    let told = json!(played.requests.last().unwrap()).to_string().matches("the port is 5433").count();
+    assert_eq!(told, played.of("cleared").len(), "once for each clearing");
+
+    let played = play(&mut Bench::new(), "{ text = \"bye\" }", Play { reminder: Some("x"), ..Play::default() });
+    assert!(!played.requests[0].to_string().contains("x, for: "), "without a clearing nothing is said");
 }

@@ -9,6 +9,7 @@ mod gate;
 mod git;
 mod hooks;
 mod inputs;
+mod loops;
 mod prompts;
 mod provider;
 mod state;

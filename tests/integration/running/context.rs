@@ -40,7 +40,8 @@ fn a_full_window_ends_the_session_in_order_and_costs_no_attempt() {
 
 #[test]
 fn the_share_that_came_from_the_cache_is_shown() {
-    let turns = (0..6).map(|_| reply([bash("seq 100")])).chain([reply([bash("touch a"), hand_over()])]);
+    let turns =
+        (100..106).map(|count| reply([bash(&format!("seq {count}"))])).chain([reply([bash("touch a"), hand_over()])]);
     let project = Project::ready().feature("a", "test -f a").model([session(turns)]);
     project.run(["run"]).exits(0).tells("% cached");
 

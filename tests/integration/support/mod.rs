@@ -20,6 +20,7 @@ pub(crate) use model::request;
 pub(crate) use model::say;
 pub(crate) use model::server;
 pub(crate) use model::session;
+pub(crate) use model::session_tool;
 pub(crate) use project::KEY;
 pub(crate) use project::Project;
 pub(crate) use run::Run;

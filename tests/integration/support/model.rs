@@ -20,9 +20,9 @@ pub(crate) struct Model {
 
 impl Model {
     /// Starts a model that plays these sessions in order.
-    pub(crate) fn plays(sessions: impl IntoIterator<Item = Value>) -> Self {
-        let sessions: Vec<Value> = sessions.into_iter().collect();
-        let text = toml::to_string(&toml_of(&json!({ "session": sessions }))).expect("a script is TOML");
+    pub(crate) fn plays(sessions: impl IntoIterator<Item = Value>, side: impl IntoIterator<Item = Value>) -> Self {
+        let (sessions, side): (Vec<Value>, Vec<Value>) = (sessions.into_iter().collect(), side.into_iter().collect());
+        let text = toml::to_string(&toml_of(&json!({ "session": sessions, "side": side }))).expect("a script is TOML");
         Self { server: server(&text) }
     }
 
@@ -33,6 +33,12 @@ impl Model {
     /// Bodies of the requests seen so far.
     pub(crate) fn requests(&self) -> Vec<Value> {
         self.server.requests()
+    }
+
+    /// Bodies of those that were no session's.
+    pub(crate) fn side_requests(&self) -> Vec<Value> {
+        let has_tool = |body: &Value| body["tools"].to_string().contains("\"hand_over\"");
+        self.requests().into_iter().filter(|body| !has_tool(body)).collect()
     }
 
     /// What the model found wrong with our requests; nothing, when all is well.
@@ -65,12 +71,18 @@ pub(crate) fn server(script: &str) -> Server {
     Server::start(script).expect("the scripted model starts")
 }
 
+/// The tool by which the scripted model knows a session.
+pub(crate) fn session_tool() -> Value {
+    json!({ "name": "hand_over", "input_schema": { "type": "object" } })
+}
+
 /// A conversation of one word.
 pub(crate) fn request() -> Request {
     Request {
         model: "claude-test".to_owned(),
         max_tokens: 100,
         messages: Arc::new(vec![Message::user(vec![text_block("hello")])]),
+        tools: vec![session_tool()],
         ..Request::default()
     }
 }

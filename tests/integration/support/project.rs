@@ -69,8 +69,17 @@ impl Project {
     }
 
     /// Lets a scripted model answer from now on.
-    pub(crate) fn model(mut self, sessions: impl IntoIterator<Item = Value>) -> Self {
-        self.model = Some(Model::plays(sessions));
+    pub(crate) fn model(self, sessions: impl IntoIterator<Item = Value>) -> Self {
+        self.model_beside(sessions, [])
+    }
+
+    /// The same, with what it says beside the sessions.
+    pub(crate) fn model_beside(
+        mut self,
+        sessions: impl IntoIterator<Item = Value>,
+        side: impl IntoIterator<Item = Value>,
+    ) -> Self {
+        self.model = Some(Model::plays(sessions, side));
         self
     }
 

@@ -1,0 +1,78 @@
+//! What the driver needs of a set of tools.
+
+use anyhow::Result;
+use serde_json::Value;
+
+use crate::message::ToolCall;
+use crate::message::ToolResult;
+use crate::tools::Artifacts;
+use crate::tools::HandOver;
+use crate::tools::Notebook;
+use crate::tools::Toolbox;
+
+/// The tools of one conversation.
+pub trait Tools {
+    /// Returns what the service is told about them.
+    fn definitions(&self) -> Vec<Value>;
+
+    /// Runs one call. What is wrong with it is a result for the model.
+    ///
+    /// # Errors
+    /// Only what the conversation cannot survive.
+    fn call(&mut self, call: &ToolCall, turn: u32) -> Result<ToolResult>;
+
+    /// Returns where texts too large for the context are kept.
+    fn artifacts(&self) -> &Artifacts;
+
+    /// Returns the agent's words, once it has handed over.
+    fn handed_over(&self) -> Option<&HandOver> {
+        None
+    }
+
+    /// Tells whether what they work on is still there.
+    fn project_is_there(&self) -> bool {
+        true
+    }
+
+    /// Hears that old results were taken out of the conversation, and what the agent said last. What is returned goes into
+    /// the next message.
+    fn after_clearing(&mut self, _said: &str) -> Option<String> {
+        None
+    }
+}
+
+impl Tools for Toolbox<'_> {
+    fn definitions(&self) -> Vec<Value> {
+        self.definitions()
+    }
+
+    fn call(&mut self, call: &ToolCall, turn: u32) -> Result<ToolResult> {
+        self.call(call, turn)
+    }
+
+    fn artifacts(&self) -> &Artifacts {
+        self.artifacts()
+    }
+
+    fn handed_over(&self) -> Option<&HandOver> {
+        self.handed_over()
+    }
+
+    fn project_is_there(&self) -> bool {
+        self.project_is_there()
+    }
+}
+
+impl Tools for Notebook<'_> {
+    fn definitions(&self) -> Vec<Value> {
+        self.definitions()
+    }
+
+    fn call(&mut self, call: &ToolCall, turn: u32) -> Result<ToolResult> {
+        self.call(call, turn)
+    }
+
+    fn artifacts(&self) -> &Artifacts {
+        self.artifacts()
+    }
+}
