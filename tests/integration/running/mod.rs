@@ -13,6 +13,7 @@ mod checks;
 mod honest;
 mod initializer;
 mod limits;
+mod misplaced;
 mod odd_files;
 mod places;
 mod repository;
