@@ -110,3 +110,17 @@ fn a_file_in_place_of_the_folder_of_our_own_refs_is_moved_away() {
         assert!(!project.git(["for-each-ref", "refs/longhaul/base"]).is_empty(), "{work}");
     }
 }
+
+#[test]
+fn a_bisect_that_was_left_open_is_ended_on_the_way_back_to_the_branch() {
+    let project = ready(
+        "for i in 1 2 3 4; do git commit -q --allow-empty -m $i; done; touch a; git add a; git commit -qm work; \
+         git bisect start HEAD HEAD~4",
+    );
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.git(["symbolic-ref", "--short", "HEAD"]), "main");
+    assert!(!project.root().join(".git/BISECT_LOG").exists());
+    assert_eq!(project.git(["for-each-ref", "refs/bisect"]), "");
+}
