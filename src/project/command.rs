@@ -2,6 +2,7 @@
 
 use super::Project;
 use super::committed;
+use super::misplaced::require_shallow_list;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::process;
@@ -92,6 +93,7 @@ impl Project {
     }
 
     fn finish(&self, args: &[&str], command: &process::Command) -> Result<Vec<u8>> {
+        require_shallow_list(&self.common_dir)?;
         // A person's interrupt ends the session, not the commit that saves its work.
         let finished = match &self.held {
             Some(held) => {

@@ -7,6 +7,7 @@
 use super::Kept;
 use super::Project;
 use super::command::Elsewhere;
+use super::misplaced::shallow_list;
 use crate::sandbox;
 use anyhow::Context;
 use anyhow::Result;
@@ -85,7 +86,7 @@ impl Project {
 
     /// Keeps what a clone of the commit would have, unless that was done.
     fn history_of(&self, commit: &str) -> Result<Kept> {
-        let shallow = fs::read(self.common_dir.join(SHALLOW)).unwrap_or_default();
+        let shallow = shallow_list(&self.common_dir).unwrap_or_default();
         let mut hash = Sha256::new();
         hash.update(&shallow);
         self.tags()?.iter().for_each(|tag| hash.update(tag));

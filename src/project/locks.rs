@@ -13,24 +13,25 @@ use std::path::PathBuf;
 const DEPTH: u32 = 16;
 
 impl Project {
-    /// Moves stale locks of the repository into `keep_in` and says so; with one in place every later commit fails. None is
-    /// touched while a git works in the project, since it may be a person's. Whoever asks has ended its own.
+    /// Moves what does not belong into the git folder, and stale locks, into `keep_in` and says so; with a lock in place every later commit
+    /// fails. None is touched while a git works in the project, since it may be a person's. Whoever asks has ended its own.
     pub fn set_aside_stale_locks(&self, keep_in: &Path) -> Result<Vec<String>> {
+        let mut told = self.set_aside_misplaced(keep_in)?;
         let own = self.repository.path();
         let mut locks: Vec<PathBuf> = [own.join("index.lock"), own.join("HEAD.lock")].into();
         locks.extend(["packed-refs.lock", "shallow.lock"].map(|name| self.common_dir.join(name)));
         locks.retain(|lock| lock.symlink_metadata().is_ok());
         locks_below(&self.common_dir.join("refs"), DEPTH, &mut locks);
         if locks.is_empty() || process::works_in("git", &[&self.root, &self.common_dir]) {
-            return Ok(Vec::new());
+            return Ok(told);
         }
         // What is in one may be an index that somebody was about to commit.
-        let aside = |lock: PathBuf| {
+        for lock in locks {
             let name = lock.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let kept = set_aside(&lock, keep_in)?.display().to_string();
-            Ok(format!("a git that was stopped had left `{name}`; it is kept as `{kept}`"))
-        };
-        locks.into_iter().map(aside).collect()
+            let kept = set_aside(&self.common_dir, &lock, keep_in)?.display().to_string();
+            told.push(format!("a git that was stopped had left `{name}`; it is kept as `{kept}`"));
+        }
+        Ok(told)
     }
 }
 

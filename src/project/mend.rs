@@ -3,6 +3,7 @@
 
 use super::Project;
 use super::aside::set_aside;
+use super::beneath::read_beneath;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use anyhow::Context;
@@ -23,6 +24,8 @@ const LONGEST_REF: u64 = 4096;
 const READ_INDEX: u64 = 256 << 20;
 /// A larger list of refs is left to git.
 const LARGEST_REFS: u64 = 64 << 20;
+/// Packed, one of these would leave no room for the refs below that are our own.
+const IN_THE_WAY: [&str; 2] = ["refs/longhaul", "refs/longhaul/base"];
 /// Bytes at the end of a log of HEAD or a branch that are looked at.
 const LOG_END: u64 = 64 << 10;
 
@@ -84,7 +87,8 @@ impl Project {
     /// # Errors
     /// An integrity failure where it cannot be known what they were.
     pub fn mend(&self, known: &Known, keep_in: &Path) -> Result<Vec<String>> {
-        let mut told = self.mend_refs(keep_in)?;
+        let mut told = self.set_aside_misplaced(keep_in)?;
+        told.extend(self.mend_refs(keep_in)?);
         let name = match self.named_by_head() {
             Named::Ref(name) if !self.is_astray(&name, known) => Some(name),
             // Where HEAD is detached, its branch may have been broken beside.
@@ -103,6 +107,14 @@ impl Project {
             told.push(self.make_index_again(keep_in)?);
         }
         Ok(told)
+    }
+
+    /// Moves what lies at a path out of the way and says what became of it.
+    fn kept(&self, path: &Path, keep_in: &Path) -> Result<String> {
+        if path.symlink_metadata().is_err() {
+            return Ok("nothing was found in its place".to_owned());
+        }
+        Ok(format!("what was found is kept as `{}`", set_aside(&self.common_dir, path, keep_in)?.display()))
     }
 
     fn named_by_head(&self) -> Named {
@@ -130,17 +142,16 @@ impl Project {
 
     /// Tells whether git finds the folder of refs, and can read those that are packed.
     fn are_refs_whole(&self) -> bool {
-        let packed = self.common_dir.join("packed-refs");
-        let can_be_read = match fs::metadata(&packed) {
-            Ok(found) if found.is_file() && found.len() <= LARGEST_REFS => {
-                let lines = fs::read(&packed).unwrap_or_default();
-                let heading = |line: &[u8]| line.is_empty() || line.starts_with(b"#");
-                lines.split(|byte| *byte == b'\n').all(|line| heading(line) || is_packed_ref(line))
-            }
+        let can_be_read = match self.common_dir.join("packed-refs").symlink_metadata() {
+            Ok(found) if found.is_file() && found.len() <= LARGEST_REFS => are_packed_refs(&self.packed_refs()),
             Ok(found) => found.is_file(),
             Err(_) => true,
         };
-        can_be_read && self.common_dir.join("refs").is_dir()
+        can_be_read && is_folder(&self.common_dir.join("refs"))
+    }
+
+    fn packed_refs(&self) -> Vec<u8> {
+        read_beneath(&self.common_dir, Path::new("packed-refs"), LARGEST_REFS).ok().flatten().unwrap_or_default()
     }
 
     /// Makes the folder of refs again, and of the packed refs those that can be read.
@@ -149,18 +160,20 @@ impl Project {
             return Ok(Vec::new());
         }
         let refs = self.common_dir.join("refs");
-        if !refs.is_dir() {
-            let kept = kept(&refs, keep_in)?;
+        if !is_folder(&refs) {
+            let kept = self.kept(&refs, keep_in)?;
             fs::create_dir_all(refs.join("heads")).with_context(|| format!("could not make `{}`", refs.display()))?;
             return Ok(vec![format!("the folder of branches was gone; it was made again, and {kept}")]);
         }
         let packed = self.common_dir.join("packed-refs");
-        let text = fs::metadata(&packed).ok().filter(|found| found.is_file() && found.len() <= LARGEST_REFS);
-        let bytes = text.and_then(|_| fs::read(&packed).ok()).unwrap_or_default();
-        let good: Vec<&[u8]> = bytes.split(|byte| *byte == b'\n').filter(|line| is_packed_ref(line)).collect();
-        let kept = kept(&packed, keep_in)?;
-        fs::write(&packed, [good.join(&b'\n'), b"\n".to_vec()].concat())
-            .with_context(|| format!("could not write `{}`", packed.display()))?;
+        let bytes = self.packed_refs();
+        let lines = bytes.split(|byte| *byte == b'\n').filter(|line| is_packed_ref(line));
+        let good: Vec<u8> = lines.flat_map(|line| [line, b"\n"].concat()).collect();
+        let kept = self.kept(&packed, keep_in)?;
+        // A file without a line would be none to git.
+        if !good.is_empty() {
+            fs::write(&packed, good).with_context(|| format!("could not write `{}`", packed.display()))?;
+        }
         Ok(vec![format!("the packed branches could not be read; those that can are there again, and {kept}")])
     }
 
@@ -194,7 +207,7 @@ impl Project {
             return Err(self.unknown_head(&branches).into());
         }
         let context = || format!("could not write `{}`", head.display());
-        let kept = kept(&head, keep_in)?;
+        let kept = self.kept(&head, keep_in)?;
         let mut file = tempfile::NamedTempFile::new_in(own).with_context(context)?;
         std::io::Write::write_all(&mut file, format!("ref: {name}\n").as_bytes()).with_context(context)?;
         file.persist(&head).with_context(context)?;
@@ -231,7 +244,7 @@ impl Project {
             return if tip == Tip::Absent { Ok(tip) } else { Err(lost.hint(hint).into()) };
         };
         let loose = self.common_dir.join(name);
-        let kept = kept(&loose, keep_in)?;
+        let kept = self.kept(&loose, keep_in)?;
         // By git, where it is held: a link in place of the folder of refs would lead our own hand elsewhere.
         self.git_changing(&["update-ref", "--no-deref", "-m", "longhaul: set back", name, &commit], None)
             .with_context(|| format!("could not set the branch `{branch}` back"))?;
@@ -311,7 +324,7 @@ impl Project {
     /// Makes the index of HEAD's tree; what was staged stays in the working tree alone.
     fn make_index_again(&self, keep_in: &Path) -> Result<String> {
         let path = self.repository.path().join("index");
-        let kept = kept(&path, keep_in)?;
+        let kept = self.kept(&path, keep_in)?;
         if let Some(head) = self.head()? {
             self.git_changing(&["read-tree", &head.tree], None)
                 .context("could not make the index of the project again")?;
@@ -332,13 +345,26 @@ impl Project {
     }
 }
 
+fn is_folder(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_dir())
+}
+
+/// Tells whether git takes these bytes for packed refs: lines that end, with a heading before the first at most.
+fn are_packed_refs(bytes: &[u8]) -> bool {
+    let Some(lines) = bytes.strip_suffix(b"\n") else { return bytes.is_empty() };
+    let heading = |number: usize, line: &[u8]| number == 0 && line.starts_with(b"# pack-refs with:");
+    lines.split(|byte| *byte == b'\n').enumerate().all(|(number, line)| heading(number, line) || is_packed_ref(line))
+}
+
 /// Tells whether a line names a commit and a ref, or what the tag in the line before it leads to.
 fn is_packed_ref(line: &[u8]) -> bool {
     let id = |text: &str| text.len() >= 40 && Oid::from_str(text).is_ok();
     let Ok(line) = std::str::from_utf8(line) else { return false };
     match line.strip_prefix('^') {
         Some(tagged) => id(tagged),
-        None => line.split_once(' ').is_some_and(|(text, name)| id(text) && Reference::is_valid_name(name)),
+        None => line
+            .split_once(' ')
+            .is_some_and(|(text, name)| id(text) && Reference::is_valid_name(name) && !IN_THE_WAY.contains(&name)),
     }
 }
 
@@ -347,22 +373,15 @@ fn is_of_another_form(error: &git2::Error) -> bool {
     error.message().contains("unsupported")
 }
 
-/// Moves what lies at a path out of the way and says what became of it.
-fn kept(path: &Path, keep_in: &Path) -> Result<String> {
-    if path.symlink_metadata().is_err() {
-        return Ok("nothing was found in its place".to_owned());
-    }
-    Ok(format!("what was found is kept as `{}`", set_aside(path, keep_in)?.display()))
-}
-
-/// Reads a file as short as a ref; none where there is another thing, a pipe for example, that must not be opened.
+/// Reads a file as short as a ref; none where there is another thing, a pipe or a link for example, that must not be
+/// opened.
 fn read_short(path: &Path) -> Option<String> {
-    let found = fs::metadata(path).ok().filter(|found| found.is_file() && found.len() <= LONGEST_REF);
+    let found = path.symlink_metadata().ok().filter(|found| found.is_file() && found.len() <= LONGEST_REF);
     found.and_then(|_| fs::read_to_string(path).ok())
 }
 
 fn read_end(path: &Path) -> Option<String> {
-    let found = fs::metadata(path).ok().filter(fs::Metadata::is_file)?;
+    let found = path.symlink_metadata().ok().filter(fs::Metadata::is_file)?;
     let mut file = fs::File::open(path).ok()?;
     file.seek(SeekFrom::Start(found.len().saturating_sub(LOG_END))).ok()?;
     let mut bytes = Vec::new();

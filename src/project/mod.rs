@@ -17,6 +17,7 @@ mod lent;
 mod lock_files;
 mod locks;
 mod mend;
+mod misplaced;
 mod names;
 mod nested;
 mod rejoin;

@@ -42,9 +42,12 @@ impl Project {
         if there.is_none() {
             self.git_changing(&["update-ref", "-m", "longhaul: set back", &name, tip], None)?;
         }
-        // A rebase that was left open would go on with the wrong branch; that there is none is the rule.
+        // One that was left open would go on with the wrong branch; that there is none is the rule.
         self.git_changing(&["rebase", "--quit"], None).ok();
-        let switched = self.git_changing(&["-c", "submodule.recurse=false", "checkout", "--quiet", branch, "--"], None);
+        self.git_changing(&["-c", "submodule.recurse=false", "bisect", "reset", &head], None).ok();
+        // The session began on it, whatever other working tree has it too.
+        let switch = ["checkout", "--quiet", "--ignore-other-worktrees", branch, "--"];
+        let switched = self.git_changing(&[&["-c", "submodule.recurse=false"], &switch[..]].concat(), None);
         Ok(switched.map_or_else(|error| Rejoined::Stays(format!("{error:#}")), |_| Rejoined::Switched))
     }
 

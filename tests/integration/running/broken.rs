@@ -12,7 +12,7 @@ use std::fs;
 use std::process::Command;
 
 /// What destroys a repository with a commit on `main`, and what is told of its repair.
-const DAMAGES: [(&str, &str); 17] = [
+const DAMAGES: [(&str, &str); 19] = [
     ("echo garbage > .git/index", "the index of the project could not be read"),
     (": > .git/index", "the index of the project could not be read"),
     ("head -c 40 .git/index > i; mv i .git/index", "the index of the project could not be read"),
@@ -24,6 +24,8 @@ const DAMAGES: [(&str, &str); 17] = [
     ("truncate -s 3G .git/HEAD", "HEAD of the project could not be read; it names `main` again"),
     ("echo 0123456789012345678901234567890123456789 > .git/HEAD", "HEAD of the project could not be read"),
     ("git pack-refs --all; echo garbage >> .git/packed-refs", "the packed branches could not be read"),
+    ("echo garbage > .git/packed-refs", "the packed branches could not be read"),
+    ("echo > .git/packed-refs", "the packed branches could not be read"),
     ("git pack-refs --all; rm -rf .git/refs", "the folder of branches was gone"),
     ("echo garbage > .git/refs/heads/main", "the branch `main` could not be read"),
     (": > .git/refs/heads/main", "the branch `main` could not be read"),

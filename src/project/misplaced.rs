@@ -1,0 +1,184 @@
+//! What no git puts into its folder: a link that leads out of it, a pipe that is waited for, a list that is none. It is moved
+//! out of the way, the link and never what it leads to, before anything of ours looks there.
+
+use super::Project;
+use super::aside::set_aside;
+use super::beneath::read_beneath;
+use super::listed;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use anyhow::Result;
+use std::fs;
+use std::fs::FileType;
+use std::os::unix::fs::FileTypeExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// Where a link leads our own hand elsewhere. HEAD is not among them: without it there is no repository, so it is written anew.
+const NO_LINKS: [&str; 7] = ["refs", "logs", "packed-refs", "index", "shallow", "info", "objects"];
+/// Folders of refs, where a file would stand in the way of all those below.
+const FOLDERS: [&str; 5] = ["refs/heads", "refs/tags", "refs/remotes", "refs/longhaul", "refs/longhaul/base"];
+/// A larger list of where history ends is none.
+const LARGEST_SHALLOW: u64 = 16 << 20;
+
+/// How far below a folder something is looked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Reach {
+    /// Its own entries, of which links may lead to files elsewhere.
+    Entries,
+    /// Those of the folders in it too.
+    Twice,
+    All,
+}
+
+impl Project {
+    /// Moves what does not belong into the git folder into `keep_in` and says so.
+    pub(super) fn set_aside_misplaced(&self, keep_in: &Path) -> Result<Vec<String>> {
+        let mut told = Vec::new();
+        let own = self.repository.path().components().collect::<PathBuf>();
+        for folder in [Some(&self.common_dir), (own != self.common_dir).then_some(&own)].into_iter().flatten() {
+            // Only once the links at the top are gone can be looked below them.
+            self.move_aside(&top_links(folder), keep_in, &mut told)?;
+            self.move_aside(&misplaced_in(folder), keep_in, &mut told)?;
+        }
+        Ok(told)
+    }
+
+    fn move_aside(&self, found: &[PathBuf], keep_in: &Path, told: &mut Vec<String>) -> Result<()> {
+        if found.is_empty() {
+            return Ok(());
+        }
+        for path in found {
+            set_aside(&self.common_dir, path, keep_in)?;
+        }
+        let names: Vec<String> = found.iter().map(|path| path.display().to_string()).collect();
+        told.push(format!(
+            "no git puts this into its folder, so it was moved to `{}`: {}",
+            keep_in.display(),
+            listed(&names)
+        ));
+        Ok(())
+    }
+}
+
+/// Reads the list of commits where the history of a shallow clone ends; none where there is no such list.
+pub(super) fn shallow_list(common_dir: &Path) -> Option<Vec<u8>> {
+    let bytes = read_beneath(common_dir, Path::new("shallow"), LARGEST_SHALLOW).ok()??;
+    let is_id = |line: &[u8]| matches!(line.len(), 40 | 64) && line.iter().all(u8::is_ascii_hexdigit);
+    let lines = bytes.strip_suffix(b"\n").unwrap_or(&bytes);
+    (bytes.is_empty() || lines.split(|byte| *byte == b'\n').all(is_id)).then_some(bytes)
+}
+
+/// Every git reads that list first: it would wait for a pipe, and say what a file elsewhere holds.
+pub(super) fn require_shallow_list(common_dir: &Path) -> Result<()> {
+    let path = common_dir.join("shallow");
+    if path.symlink_metadata().is_err() || shallow_list(common_dir).is_some() {
+        return Ok(());
+    }
+    let text = format!("`{}` is no list of commits where history ends", path.display());
+    let hint =
+        "`longhaul run` moves it out of the way between two sessions; a repository that is no shallow clone has none";
+    Err(Failure::new(Kind::Integrity, text).hint(hint).into())
+}
+
+fn top_links(folder: &Path) -> Vec<PathBuf> {
+    let paths = NO_LINKS.iter().map(|name| folder.join(name));
+    paths.filter(|path| path.is_symlink()).collect()
+}
+
+fn misplaced_in(folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    let places = [("", Reach::Entries), ("info", Reach::Entries), ("objects", Reach::Twice)];
+    for (name, reach) in places.into_iter().chain([("refs", Reach::All), ("logs", Reach::All)]) {
+        look_below(&folder.join(name), reach, &mut found);
+    }
+    let in_the_way = |path: &PathBuf| path.symlink_metadata().is_ok_and(|found| !found.is_dir());
+    let mut others: Vec<PathBuf> = FOLDERS.iter().map(|name| folder.join(name)).filter(in_the_way).collect();
+    let shallow = folder.join("shallow");
+    if shallow.symlink_metadata().is_ok() && shallow_list(folder).is_none() {
+        others.push(shallow);
+    }
+    others.retain(|path| !found.contains(path));
+    found.extend(others);
+    found
+}
+
+/// Adds what is misplaced below a folder, of which no more than one is open at a time.
+fn look_below(top: &Path, reach: Reach, into: &mut Vec<PathBuf>) {
+    let mut folders = vec![(top.to_owned(), 0)];
+    while let Some((folder, depth)) = folders.pop() {
+        for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
+            let Ok(kind) = entry.file_type() else { continue };
+            let deeper = reach == Reach::All || (reach == Reach::Twice && depth == 0);
+            if kind.is_dir() && deeper {
+                folders.push((entry.path(), depth + 1));
+            } else if is_misplaced(&entry, kind, reach) {
+                into.push(entry.path());
+            }
+        }
+    }
+}
+
+/// Of a socket nothing waits, and git's own monitor has one; locks have their own rule, and HEAD is set back.
+fn is_misplaced(entry: &fs::DirEntry, kind: FileType, reach: Reach) -> bool {
+    let name = entry.file_name();
+    if name == "HEAD" && reach == Reach::Entries || name.as_encoded_bytes().ends_with(b".lock") {
+        return false;
+    }
+    if kind.is_symlink() {
+        let leads_to_a_wait = || fs::metadata(entry.path()).is_ok_and(|to| never_ends(to.file_type()));
+        return reach != Reach::Entries || leads_to_a_wait();
+    }
+    never_ends(kind)
+}
+
+fn never_ends(kind: FileType) -> bool {
+    kind.is_fifo() || kind.is_char_device() || kind.is_block_device()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::os::unix::fs::symlink;
+
+    #[test]
+    fn only_a_list_of_commits_is_read_as_where_history_ends() {
+        let folder = tempfile::tempdir().unwrap();
+        let shallow = folder.path().join("shallow");
+        assert_eq!(shallow_list(folder.path()), None);
+        let id = "0123456789012345678901234567890123456789\n";
+        for (text, is_list) in [(id, true), ("", true), ("zz\n", false), (&format!("{id}\n"), false), (&id[1..], false)]
+        {
+            fs::write(&shallow, text).unwrap();
+            assert_eq!(shallow_list(folder.path()).is_some(), is_list, "{text}");
+        }
+        let outside = tempfile::NamedTempFile::new().unwrap();
+        fs::write(outside.path(), id).unwrap();
+        fs::remove_file(&shallow).unwrap();
+        symlink(outside.path(), &shallow).unwrap();
+        assert_eq!(shallow_list(folder.path()), None);
+    }
+
+    #[test]
+    fn a_link_to_ignore_rules_and_a_socket_belong_there() {
+        let folder = tempfile::tempdir().unwrap();
+        for name in ["info", "refs/heads", "objects/ab", "logs"] {
+            fs::create_dir_all(folder.path().join(name)).unwrap();
+        }
+        let rules = folder.path().join("rules");
+        fs::write(&rules, "target\n").unwrap();
+        symlink(&rules, folder.path().join("info/exclude")).unwrap();
+        let _socket = std::os::unix::net::UnixListener::bind(folder.path().join("fsmonitor--daemon.ipc")).unwrap();
+        assert_eq!(misplaced_in(folder.path()), Vec::<PathBuf>::new());
+
+        let odd =
+            ["refs/heads/link", "objects/ab/link", "objects/cd", "logs/HEAD"].map(|name| folder.path().join(name));
+        odd.iter().for_each(|path| symlink(&rules, path).unwrap());
+        symlink("/dev/zero", folder.path().join("info/attributes")).unwrap();
+        let mut found = misplaced_in(folder.path());
+        found.sort();
+        let mut all: Vec<PathBuf> = odd.into_iter().chain([folder.path().join("info/attributes")]).collect();
+        all.sort();
+        assert_eq!(found, all);
+    }
+}

@@ -1,0 +1,126 @@
+//! What a session lays into the git folder and no git would: links that lead our own hand out of the project, pipes that are
+//! waited for, files that stand in the way.
+
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::call;
+use crate::support::hand_over;
+use crate::support::reply;
+use crate::support::session;
+use serde_json::json;
+use std::fs;
+use std::path::PathBuf;
+
+const TOLD: &str = "no git puts this into its folder, so it was moved to";
+
+fn ready(work: &str) -> Project {
+    Project::ready().feature("a", "test -f a").model([session([reply([bash(work)]), reply([hand_over()])])])
+}
+
+/// Makes a folder beside the project with one file in it.
+fn outside(name: &str) -> (tempfile::TempDir, PathBuf) {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join(name);
+    fs::write(&file, "of the host\n").unwrap();
+    (folder, file)
+}
+
+#[test]
+fn no_link_in_place_of_refs_leads_to_files_of_the_host() {
+    let (folder, file) = outside("their.lock");
+    let host = folder.path().display().to_string();
+    for work in [
+        format!("mv .git/refs .git/old; ln -s {host} .git/refs"),
+        format!("ln -s {host} .git/refs/heads/k; mkdir .git/refs/heads/k.lock"),
+        format!("mkdir .git/logs/refs/heads/x; ln -s {host} .git/logs/refs/heads/x/k"),
+    ] {
+        let project = ready(&format!("touch a; git add a; git commit -qm work; {work}"));
+
+        project.run(["run"]).exits(0).tells(TOLD);
+
+        assert_eq!(fs::read_to_string(&file).unwrap(), "of the host\n", "{work}");
+        assert!(!project.state().join("outputs/their.lock").exists(), "{work}");
+        assert_eq!(project.git(["log", "--format=%s", "main"]), "work\nfirst", "{work}");
+    }
+}
+
+#[test]
+fn a_branch_that_lies_behind_a_link_is_not_set_back_over_a_file_of_the_host() {
+    let (folder, file) = outside("authorized_keys");
+    let host = folder.path().display();
+    let work = format!(
+        "touch a; git add a; git commit -qm work; ln -s {host} .git/refs/heads/k; mkdir -p .git/logs/refs/heads/k; \
+         cp .git/logs/HEAD .git/logs/refs/heads/k/authorized_keys; echo 'ref: refs/heads/k/authorized_keys' > .git/HEAD"
+    );
+    let project = ready(&work);
+
+    project.run(["run"]).tells(TOLD);
+
+    assert_eq!(fs::read_to_string(&file).unwrap(), "of the host\n");
+    assert!(!project.state().join("outputs/authorized_keys").exists());
+    assert!(project.state().join("outputs/k").is_symlink());
+}
+
+#[test]
+fn what_would_be_waited_for_or_never_ends_holds_up_nothing() {
+    for path in ["shallow", "objects/info/alternates", "objects/info/commit-graph", "MERGE_HEAD", "info/exclude"] {
+        let project = ready(&format!("touch a; git add a; git commit -qm work; rm -f .git/{path}; mkfifo .git/{path}"));
+        project.run(["run"]).exits(0).tells(TOLD).tells(path);
+        assert_eq!(project.git(["log", "--format=%s", "main"]), "work\nfirst", "{path}");
+    }
+    for shallow in ["echo zz > .git/shallow", "ln -s /dev/zero .git/shallow", "mkdir .git/shallow"] {
+        let project = ready(&format!("touch a; git add a; git commit -qm work; {shallow}"));
+        project.run(["run"]).exits(0).tells(TOLD).tells("/shallow`");
+    }
+}
+
+#[test]
+fn a_pipe_in_place_of_an_object_is_a_commit_that_cannot_be_read() {
+    let project = ready(
+        "touch a; git add a; git commit -qm work; tree=$(git rev-parse HEAD^{tree}); \
+         file=.git/objects/$(echo $tree | cut -c1-2)/$(echo $tree | cut -c3-); rm -f $file; mkfifo $file",
+    );
+    project.run(["run"]).exits(0).tells(TOLD).tells("/objects/").tells("the branch `main` could not be read");
+}
+
+#[test]
+fn a_check_within_a_session_tells_of_a_list_that_is_none_and_not_what_is_in_there() {
+    let (_folder, file) = outside("secret");
+    let link = format!("ln -s {} .git/shallow", file.display());
+    let list = "git rev-parse HEAD > .git/shallow".to_owned();
+    for (work, is_list) in [(link, false), ("mkfifo .git/shallow".to_owned(), false), (list, true)] {
+        let work = reply([bash(&format!("touch a; {work}")), call("check", json!({}))]);
+        let project = Project::ready().feature("a", "test -f a").model([session([work, reply([hand_over()])])]);
+
+        project.run(["run"]).exits(0);
+
+        let results = project.played().results_in(2);
+        assert_eq!(results.contains("is no list of commits"), !is_list, "{results}");
+        assert!(!results.contains("of the host"), "{results}");
+    }
+}
+
+#[test]
+fn a_file_in_place_of_the_folder_of_our_own_refs_is_moved_away() {
+    for work in
+        ["rm -rf .git/refs/longhaul; echo x > .git/refs/longhaul", "rm -rf .git/refs/tags; touch .git/refs/tags"]
+    {
+        let project = ready(&format!("touch a; git add a; git commit -qm work; git checkout -q HEAD~1; {work}"));
+        project.run(["run"]).exits(0).tells(TOLD);
+        assert!(!project.git(["for-each-ref", "refs/longhaul/base"]).is_empty(), "{work}");
+    }
+}
+
+#[test]
+fn a_bisect_that_was_left_open_is_ended_on_the_way_back_to_the_branch() {
+    let project = ready(
+        "for i in 1 2 3 4; do git commit -q --allow-empty -m $i; done; touch a; git add a; git commit -qm work; \
+         git bisect start HEAD HEAD~4",
+    );
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(project.git(["symbolic-ref", "--short", "HEAD"]), "main");
+    assert!(!project.root().join(".git/BISECT_LOG").exists());
+    assert_eq!(project.git(["for-each-ref", "refs/bisect"]), "");
+}
