@@ -34,14 +34,16 @@ impl Project {
         let (old, new) = (tree(old).with_context(context)?, tree(new).with_context(context)?);
         let mut options = git2::DiffOptions::new();
         options.ignore_whitespace_eol(true).ignore_blank_lines(true);
-        let diff =
-            self.repository.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)).with_context(context)?;
+        // libgit2 looks for attributes in the index, whose form it may not know; what cannot be compared is a change.
+        let Ok(diff) = self.repository.diff_tree_to_tree(Some(&old), Some(&new), Some(&mut options)) else {
+            return Ok(false);
+        };
         let same_kind = |delta: git2::DiffDelta<'_>| {
             let modes = delta.old_file().mode() == delta.new_file().mode();
             delta.status() == git2::Delta::Modified && modes && !delta.flags().is_binary()
         };
-        let stats = diff.stats().with_context(context)?;
-        Ok(stats.insertions() + stats.deletions() == 0 && diff.deltas().all(same_kind))
+        let unchanged = diff.stats().is_ok_and(|stats| stats.insertions() + stats.deletions() == 0);
+        Ok(unchanged && diff.deltas().all(same_kind))
     }
 
     /// Returns the bytes of a file as committed, or none when the commit has no such file.
