@@ -4,6 +4,7 @@
 //! The file is its own record: a change moves one line and reads no other note, so that it costs the same in a large
 //! memory. Its lines are also the manifest from which notes are recalled.
 
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
 use anyhow::Result;
@@ -136,10 +137,11 @@ pub(super) fn follow(snapshot: &Snapshot<'_>, changes: &[Change], today: Date) -
     let old = text(snapshot)?;
     let mut index = Index::read(&old);
     let changed: BTreeSet<&str> = changes.iter().map(|change| change.path.as_str()).collect();
+    let before = written_before(snapshot, changes, &index)?;
     let mut notes: Vec<Listed> = Vec::new();
     for Change { path, bytes } in changes.iter().filter(|change| is_note(&change.path)) {
         let Some(bytes) = bytes else { continue };
-        let written = renamed(snapshot, changes, &index, bytes)?.unwrap_or(today);
+        let written = before.get(bytes).copied().unwrap_or(today);
         notes.extend(Front::read(bytes).ok().and_then(|front| Listed::of(path, front, written)));
     }
     index.notes.retain(|note| !changed.contains(note.path.as_str()));
@@ -151,14 +153,16 @@ pub(super) fn follow(snapshot: &Snapshot<'_>, changes: &[Change], today: Date) -
     Ok(all)
 }
 
-/// Returns when a note that only gets another name was written.
-fn renamed(snapshot: &Snapshot<'_>, changes: &[Change], index: &Index, bytes: &[u8]) -> Result<Option<Date>> {
-    for gone in changes.iter().filter(|change| change.bytes.is_none()) {
-        if snapshot.read(&gone.path)?.as_deref() == Some(bytes) {
-            return Ok(index.notes.iter().find(|note| note.path == gone.path).map(|note| note.written));
-        }
+/// Returns when the notes that these changes take away were written, by their bytes: one that comes back with the same
+/// bytes only got another name.
+fn written_before(snapshot: &Snapshot<'_>, changes: &[Change], index: &Index) -> Result<BTreeMap<Vec<u8>, Date>> {
+    let gone: BTreeSet<&str> =
+        changes.iter().filter(|change| change.bytes.is_none()).map(|c| c.path.as_str()).collect();
+    let mut written = BTreeMap::new();
+    for note in index.notes.iter().filter(|note| gone.contains(note.path.as_str())) {
+        written.extend(snapshot.read(&note.path)?.map(|bytes| (bytes, note.written)));
     }
-    Ok(None)
+    Ok(written)
 }
 
 fn text(snapshot: &Snapshot<'_>) -> Result<String> {
