@@ -18,7 +18,7 @@ use std::time::Duration;
 const FILE: &str = "spent.json";
 
 /// What was used by a run, a session, or on a feature.
-#[derive(Clone, Debug, Deserialize, PartialEq, Serialize)]
+#[derive(Clone, Copy, Debug, Deserialize, PartialEq, Serialize)]
 pub struct Spent {
     pub sessions: u32,
     pub turns: u32,
@@ -86,20 +86,13 @@ impl Account {
     }
 
     /// Returns what the run has used.
-    pub fn run(&self) -> &Spent {
-        const NOTHING: &Spent = &Spent {
-            sessions: 0,
-            turns: 0,
-            usage: Usage { input: 0, output: 0, cache_write: 0, cache_read: 0 },
-            cost: Some(0.0),
-            time: Duration::ZERO,
-        };
-        self.book.run.as_ref().unwrap_or(NOTHING)
+    pub fn run(&self) -> Spent {
+        self.book.run.unwrap_or_default()
     }
 
     /// Returns what was used on a feature.
     pub fn feature(&self, id: &str) -> Spent {
-        self.book.features.get(id).cloned().unwrap_or_default()
+        self.book.features.get(id).copied().unwrap_or_default()
     }
 
     pub(in crate::engine) fn run_mut(&mut self) -> &mut Spent {

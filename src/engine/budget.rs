@@ -160,7 +160,7 @@ impl Budget {
     /// Says which limit of the whole run is reached, other than the number of sessions.
     pub fn run_exhausted(&mut self) -> Option<String> {
         self.tick();
-        self.limits.run.reached("the", self.account.run())
+        self.limits.run.reached("the", &self.account.run())
     }
 
     /// Says which limit forbids another session.
@@ -186,7 +186,7 @@ impl Budget {
         self.tick();
         let feature = self.feature.as_deref().map(|id| self.account.feature(id)).unwrap_or_default();
         let Limits { run, session, feature: of_feature, .. } = &self.limits;
-        let pairs = [(run, self.account.run()), (session, &self.session), (of_feature, &feature)];
+        let pairs = [(run, self.account.run()), (session, self.session), (of_feature, feature)];
         pairs.iter().filter_map(|(limit, spent)| Some(limit.time?.saturating_sub(spent.time))).min()
     }
 
@@ -232,7 +232,7 @@ impl Budget {
         let feature = self.feature.as_deref().map(|id| self.account.feature(id)).unwrap_or_default();
         let turns = limits.turns_per_session.map(|turns| ("turns", f64::from(self.turns) / f64::from(turns)));
         let shares = [
-            limits.run.shares(self.account.run()),
+            limits.run.shares(&self.account.run()),
             limits.session.shares(&self.session),
             limits.feature.shares(&feature),
         ];
