@@ -96,11 +96,16 @@ impl ToolResult {
 
     /// Returns the text of the result, image blocks left out.
     pub fn as_text(&self) -> String {
-        match &self.content {
-            Value::String(text) => text.clone(),
-            Value::Array(blocks) => join_text(blocks),
-            _ => String::new(),
-        }
+        text_of(&self.content)
+    }
+}
+
+/// Returns the text of a content: the string it is, or its text blocks, joined.
+pub fn text_of(content: &Value) -> String {
+    match content {
+        Value::String(text) => text.clone(),
+        Value::Array(blocks) => join_text(blocks),
+        _ => String::new(),
     }
 }
 

@@ -7,8 +7,8 @@ use super::narration::count;
 use super::narration::price;
 use super::past;
 use crate::event::Event;
-use crate::message::ToolResult;
 use crate::message::Usage;
+use crate::message::text_of;
 use serde_json::Value;
 
 /// Lines that are shown of an answer, at its beginning and at its end.
@@ -49,7 +49,7 @@ fn sent(turn: u32, content: &[Value]) -> Vec<Line> {
 fn replied(turn: u32, message: &Value, cost: Option<f64>) -> Vec<Line> {
     let used = count(Usage::paid(&message["usage"]).total());
     let head = Line::new(Tone::Strong, &format!("turn {turn}")).add(Tone::Dim, &format!(" · {used} · {}", price(cost)));
-    [head].into_iter().chain(block("  ", &texts(&message["content"]))).collect()
+    [head].into_iter().chain(block("  ", &text_of(&message["content"]))).collect()
 }
 
 /// Tells a call with all its fields, those of many lines below it.
@@ -72,7 +72,7 @@ fn asked(name: &str, input: &Value) -> Vec<Line> {
 fn answered(is_error: bool, content: &Value, seconds: f64) -> Vec<Line> {
     let took = Line::new(Tone::Dim, &format!("    after {seconds:.1} s"));
     let head = if is_error { took.add(Tone::Careful, " error") } else { took };
-    [head].into_iter().chain(block("    | ", &texts(content))).collect()
+    [head].into_iter().chain(block("    | ", &text_of(content))).collect()
 }
 
 /// Renders a text of many lines, its middle left out where it is long.
@@ -86,11 +86,6 @@ fn block(margin: &str, text: &str) -> Vec<Line> {
     let middle = Line::new(Tone::Dim, &format!("{margin}[{left} lines left out; `--json` has all]"));
     let (head, tail) = (lines[..HEAD].iter().map(line), lines[lines.len() - TAIL..].iter().map(line));
     head.chain([middle]).chain(tail).collect()
-}
-
-/// Joins the text blocks of a message, or takes the one text it is.
-fn texts(content: &Value) -> String {
-    ToolResult { content: content.clone(), is_error: false }.as_text()
 }
 
 fn scalar(value: &Value) -> String {

@@ -10,7 +10,7 @@ use serde_json::Value;
 use super::conversation::Conversation;
 use super::gauge::Gauge;
 use super::gauge::Size;
-use crate::message::ToolResult;
+use crate::message::text_of;
 use crate::tools::Artifacts;
 
 /// Points of the window above the service's own clearing, at which ours begins.
@@ -125,7 +125,7 @@ impl Goal {
 
 /// Keeps a result's text and says where it is. An image is in the project, or in the session's events.
 fn pointer(content: &Value, artifacts: &Artifacts) -> anyhow::Result<String> {
-    let text = ToolResult { content: content.clone(), is_error: false }.as_text();
+    let text = text_of(content);
     let images = Size::of(content.as_array().map(Vec::as_slice).unwrap_or_default()).images;
     if images > 0 && text.is_empty() {
         return Ok("[cleared to make room: an image; `view` shows it again]".to_owned());

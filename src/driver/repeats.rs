@@ -11,8 +11,9 @@ use serde_json::json;
 
 use super::FUTILE;
 use super::REPEATED;
+use crate::clip;
 use crate::message::ToolCall;
-use crate::message::ToolResult;
+use crate::message::text_of;
 
 /// What a test or a check took differs each time and tells nothing.
 #[expect(clippy::unwrap_used, reason = "the expression is fixed, and every test of this file compiles it")]
@@ -53,10 +54,10 @@ impl Repeats {
     }
 
     fn told(&self, call: &ToolCall, result: &Value) -> String {
-        let input = cut(&call.input.to_string());
-        let text = ToolResult { content: result["content"].clone(), is_error: false }.as_text();
+        let input = clip::head(&call.input.to_string(), TOLD);
+        let text = text_of(&result["content"]);
         let first = text.lines().find(|line| !line.trim().is_empty()).unwrap_or("nothing");
-        let (name, times, first) = (&call.name, self.times, cut(first.trim()));
+        let (name, times, first) = (&call.name, self.times, clip::head(first.trim(), TOLD));
         format!("the same call came {times} times in a row with the same result: `{name}` {input} gave `{first}`")
     }
 }
@@ -68,16 +69,10 @@ fn without_times(result: &Value) -> Value {
     }
 }
 
-fn cut(text: &str) -> String {
-    match text.char_indices().nth(TOLD) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::ToolResult;
 
     fn taken(repeats: &mut Repeats, command: &str, result: &str) -> Rut {
         let input = json!({ "command": command });

@@ -1,6 +1,7 @@
 //! The course of a session, shortened to what is worth knowing of it: what the agent said, what it called, and what failed.
 
-use crate::message::ToolResult;
+use crate::clip;
+use crate::message::text_of;
 use crate::transcript;
 use anyhow::Result;
 use serde_json::Value;
@@ -52,18 +53,18 @@ impl Course {
 
     fn take(&mut self, event: &Value) {
         match event["type"].as_str().unwrap_or_default() {
-            "replied" => self.add("agent", &texts(&event["message"]["content"]), SAID),
+            "replied" => self.add("agent", &text_of(&event["message"]["content"]), SAID),
             "tool_started" => {
                 self.calls += 1;
                 let name = event["name"].as_str().unwrap_or_default();
                 let most = if name == "hand_over" { 2 * SAID } else { CALL };
                 self.add(&format!("call {name}"), &event["input"].to_string(), most);
             }
-            "tool_ended" if failed(event) => self.add("  result", &end(&texts(&event["content"])), FAILED),
+            "tool_ended" if failed(event) => self.add("  result", &end(&text_of(&event["content"])), FAILED),
             "check_ended" => {
                 let (feature, finding) = (&event["feature"], &event["finding"]);
                 let label = format!("longhaul's check of {}", feature.as_str().unwrap_or_default());
-                let output = if finding == "passed" { String::new() } else { end(&texts(&event["tail"])) };
+                let output = if finding == "passed" { String::new() } else { end(&text_of(&event["tail"])) };
                 self.add(&label, &format!("{}\n{output}", finding.as_str().unwrap_or_default()), FAILED);
             }
             "warning" => self.add("longhaul", event["text"].as_str().unwrap_or_default(), CALL),
@@ -76,7 +77,7 @@ impl Course {
         if text.is_empty() {
             return;
         }
-        let line = format!("{label}: {}\n", cut(text, most));
+        let line = format!("{label}: {}\n", clip::head(text, most));
         if self.tail.is_empty() && self.head.len() + line.len() <= HEAD {
             self.head.push_str(&line);
             return;
@@ -99,20 +100,9 @@ fn failed(event: &Value) -> bool {
     event["is_error"] == true || event["name"] == "check" || exit.is_some_and(|code| code != "0]")
 }
 
-fn texts(content: &Value) -> String {
-    ToolResult { content: content.clone(), is_error: false }.as_text()
-}
-
 fn end(text: &str) -> String {
     let lines: Vec<&str> = text.lines().filter(|line| !line.trim().is_empty()).collect();
     lines[lines.len().saturating_sub(LINES)..].join("\n")
-}
-
-fn cut(text: &str, most: usize) -> String {
-    match text.char_indices().nth(most) {
-        None => text.to_owned(),
-        Some((end, _)) => format!("{}…", &text[..end]),
-    }
 }
 
 #[cfg(test)]

@@ -5,6 +5,7 @@ use super::group::AFTER_KILL;
 use super::group::POLL;
 use super::table;
 use super::table::Process;
+use crate::clip;
 use rustix::process::Pid;
 use rustix::process::Signal;
 use serde::Deserialize;
@@ -186,10 +187,7 @@ fn command_line(process: &Process) -> String {
     let words = bytes.split(|byte| *byte == 0).filter(|word| !word.is_empty()).map(String::from_utf8_lossy);
     let line = words.collect::<Vec<_>>().join(" ");
     let line = if line.is_empty() { process.name.clone() } else { line };
-    match line.char_indices().nth(SHOWN) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    clip::head(&line, SHOWN)
 }
 
 /// Returns the listening TCP sockets, each by the number of its inode, with its port.

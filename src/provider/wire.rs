@@ -1,6 +1,7 @@
 //! The wire form: a request as JSON, and the service's errors.
 
 use super::Request;
+use crate::clip;
 use crate::message::Message;
 use serde::Serialize;
 use serde_json::Value;
@@ -168,11 +169,7 @@ impl fmt::Display for ServiceError {
 fn excerpt(text: &str) -> String {
     const MOST: usize = 200;
     let words: Vec<&str> = text.split_whitespace().collect();
-    let line = words.join(" ");
-    match line.char_indices().nth(MOST) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line,
-    }
+    clip::head(&words.join(" "), MOST)
 }
 
 #[cfg(test)]

@@ -11,8 +11,8 @@ use anyhow::Result;
 use sha2::Digest;
 use sha2::Sha256;
 
+use crate::clip;
 use crate::process::Output;
-use crate::tools::clip;
 
 /// Digits of a digest in a name: the names of many texts stay in the context.
 const DIGITS: usize = 16;

@@ -1,7 +1,7 @@
 //! What a command did to the view of memory, in words for the agent.
 
+use crate::clip;
 use crate::memory::Findings;
-use crate::tools::clip;
 
 /// Characters that findings may add to a result.
 const SHOWN: usize = 2_000;

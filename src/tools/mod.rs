@@ -9,7 +9,6 @@ mod bash;
 pub(crate) mod bench;
 mod check;
 mod checklist;
-mod clip;
 mod definitions;
 mod edit;
 mod findings;

@@ -4,6 +4,7 @@ use crate::checklist::add::take_id;
 use crate::checklist::feature::id_text;
 use crate::checklist::import::Form;
 use crate::checklist::import::Report;
+use crate::clip;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -150,11 +151,7 @@ fn take_claim(item: &mut Map<String, Value>) -> bool {
 }
 
 fn first_line(text: &str) -> String {
-    let line = text.trim().lines().next().unwrap_or_default().trim();
-    match line.char_indices().nth(TITLE_CHARS) {
-        Some((end, _)) => format!("{}…", &line[..end]),
-        None => line.to_owned(),
-    }
+    clip::head(text.trim().lines().next().unwrap_or_default().trim(), TITLE_CHARS)
 }
 
 #[cfg(test)]

@@ -9,8 +9,8 @@ use std::path::Path;
 use super::path::Target;
 use super::view::numbered;
 use super::view::text;
+use crate::clip;
 use crate::message::ToolResult;
-use crate::tools::clip;
 use crate::tools::input::ToolError;
 use crate::tools::input::tell;
 

@@ -8,8 +8,8 @@ use serde_json::Value;
 use super::SHOWN;
 use super::image;
 use super::path::Target;
+use crate::clip;
 use crate::message::ToolResult;
-use crate::tools::clip;
 use crate::tools::input::ToolError;
 use crate::tools::input::tell;
 

@@ -1,7 +1,7 @@
-//! Long texts, cut so that both ends stay.
+//! Long texts, cut at a character.
 
 /// Cuts the middle out of a text of more than `most` characters; `None` when it fits.
-pub(super) fn ends(text: &str, most: usize) -> Option<String> {
+pub fn ends(text: &str, most: usize) -> Option<String> {
     let count = text.chars().count();
     if count <= most {
         return None;
@@ -15,7 +15,7 @@ pub(super) fn ends(text: &str, most: usize) -> Option<String> {
 }
 
 /// Cuts a text after `most` characters and says so.
-pub(super) fn head(text: &str, most: usize) -> String {
+pub fn head(text: &str, most: usize) -> String {
     let cut = start_of(text, most);
     if cut == text.len() { text.to_owned() } else { format!("{}…", &text[..cut]) }
 }
