@@ -227,6 +227,14 @@ pub struct Reply {
 }
 
 impl Reply {
+    /// Reads a whole message.
+    pub fn of(raw: Value) -> Self {
+        let stop_reason = StopReason::parse(raw["stop_reason"].as_str().unwrap_or_default());
+        let told = &raw["usage"];
+        let (usage, context) = (Usage::paid(told), Usage::newest(told).total());
+        Self { raw, stop_reason, usage, context }
+    }
+
     /// Returns the content blocks, unchanged.
     pub fn content(&self) -> Vec<Value> {
         self.raw["content"].as_array().cloned().unwrap_or_default()

@@ -30,11 +30,11 @@ use sha2::Sha256;
 
 use crate::clock::Clock;
 use crate::event::Event;
+use crate::event::HIDDEN;
 use crate::event::Sink;
 
 const EVENTS: &str = "events.jsonl";
 const ARTIFACTS: &str = "artifacts";
-const HIDDEN: &str = "[secret left out]";
 /// Shorter values are left alone: hiding every `a` would make the record unreadable and protect nothing.
 const SHORTEST_SECRET: usize = 6;
 

@@ -9,7 +9,6 @@ use super::sse::RawEvent;
 use super::wire::ServiceError;
 use crate::message::Reply;
 use crate::message::StopReason;
-use crate::message::Usage;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -259,7 +258,9 @@ impl Block {
 /// Takes a message that came whole, without a stream.
 pub fn whole(message: Value) -> Result<Reply, Broken> {
     match message {
-        Value::Object(message) if message.get("content").is_some_and(Value::is_array) => Ok(with_totals(message)),
+        Value::Object(message) if message.get("content").is_some_and(Value::is_array) => {
+            Ok(Reply::of(Value::Object(message)))
+        }
         Value::Object(error) if error.contains_key("error") => {
             Err(Broken::Service(ServiceError::from_json(&Value::Object(error))))
         }
@@ -272,14 +273,7 @@ fn reply(mut message: Map<String, Value>, blocks: Vec<Block>) -> Reply {
     let cut_off = matches!(stop_reason, StopReason::MaxTokens | StopReason::ContextWindow | StopReason::Refusal);
     let content = blocks.into_iter().map(|block| block.into_value(cut_off)).collect();
     message.insert("content".to_owned(), Value::Array(content));
-    with_totals(message)
-}
-
-fn with_totals(message: Map<String, Value>) -> Reply {
-    let stop_reason = StopReason::parse(text(&message, "stop_reason"));
-    let told = message.get("usage").cloned().unwrap_or_default();
-    let (usage, context) = (Usage::paid(&told), Usage::newest(&told).total());
-    Reply { raw: Value::Object(message), stop_reason, usage, context }
+    Reply::of(Value::Object(message))
 }
 
 fn is_call(block: &Map<String, Value>) -> bool {
@@ -297,6 +291,7 @@ fn damaged(what: impl Into<String>) -> Broken {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Usage;
 
     const START: &str = r#"{"type":"message_start","message":{"id":"m","content":[],"usage":{"input_tokens":3,"output_tokens":1,"cache_read_input_tokens":5}}}"#;
 

@@ -12,11 +12,11 @@ use sha2::Digest;
 use sha2::Sha256;
 
 use crate::clip;
+use crate::event::HIDDEN;
 use crate::process::Output;
 
 /// Digits of a digest in a name: the names of many texts stay in the context.
 const DIGITS: usize = 16;
-const HIDDEN: &str = "[secret left out]";
 
 /// The session's folder of kept texts, each named by its digest.
 #[derive(Clone, Debug)]
