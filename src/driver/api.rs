@@ -16,6 +16,7 @@ use super::clearing::Reason;
 use super::conversation::Conversation;
 use super::gauge::Gauge;
 use super::gauge::Size;
+use super::past::Past;
 use super::repeats::Repeats;
 use super::repeats::Rut;
 use crate::event::Event;
@@ -67,6 +68,43 @@ pub fn drive(driver: &Driver, toolbox: &mut dyn Tools, opening: &Opening, meter:
     session.tell(&Event::Sent { turn: 0, content: vec![text_block(&opening.system)] });
     session.turn = 1;
     session.say(toolbox, vec![text_block(&opening.first)]);
+    turns(&mut session, toolbox, meter)
+}
+
+/// Goes on with a session that was cut off; `told` is what the model has to know of that.
+///
+/// # Errors
+/// As [`drive`].
+pub fn go_on(
+    driver: &Driver,
+    toolbox: &mut dyn Tools,
+    mut past: Past,
+    told: &str,
+    meter: &mut dyn Meter,
+) -> Result<Ending> {
+    let blocks = past.answers().into_iter().chain([text_block(told)]).collect();
+    // What belongs to a message that went out already keeps its turn.
+    let turn = past.turn + u32::from(past.is_our_turn());
+    let mut session = Session {
+        driver,
+        gauge: Gauge::new(driver.settings.window),
+        tools: Size::of(&toolbox.definitions()),
+        turn,
+        cuts: past.cuts,
+        repeats: Repeats::default(),
+        cleared: false,
+        asked: past.conversation.holds(&driver.settings.texts.almost_full),
+        conversation: past.conversation,
+    };
+    for (reply, size) in &past.replies {
+        session.gauge.learn(reply, size.plus(session.tools));
+    }
+    session.say(toolbox, blocks);
+    turns(&mut session, toolbox, meter)
+}
+
+/// Takes turns until something ends them.
+fn turns(session: &mut Session, toolbox: &mut dyn Tools, meter: &mut dyn Meter) -> Result<Ending> {
     loop {
         if let Some(ending) = session.before_request(toolbox, meter) {
             return Ok(ending);
@@ -257,19 +295,26 @@ impl Session<'_> {
     }
 
     /// Adds a message of ours. Makes room for it, and asks for a hand-over once the window is almost full all the same.
-    fn say(&mut self, toolbox: &mut dyn Tools, content: Vec<Value>) {
-        self.conversation.say(content);
+    fn say(&mut self, toolbox: &mut dyn Tools, mut content: Vec<Value>) {
+        self.conversation.say(content.clone());
         self.make_room(toolbox, Reason::Measure { clear_at: self.driver.settings.clear_at });
         if std::mem::take(&mut self.cleared)
             && let Some(text) = toolbox.after_clearing(&self.conversation.newest_texts(NEWEST_TEXTS))
         {
-            self.conversation.add(text_block(&text));
+            content.push(self.add(&text));
         }
         if !self.asked && self.filled(toolbox) > WINDOW_ALMOST_FULL {
             self.asked = true;
-            self.conversation.add(text_block(&self.driver.settings.texts.almost_full));
+            content.push(self.add(&self.driver.settings.texts.almost_full));
         }
-        self.tell(&Event::Sent { turn: self.turn, content: self.conversation.newest().to_vec() });
+        self.tell(&Event::Sent { turn: self.turn, content });
+    }
+
+    /// Adds a text to the newest message of ours and returns it as a block.
+    fn add(&mut self, text: &str) -> Value {
+        let block = text_block(text);
+        self.conversation.add(block.clone());
+        block
     }
 
     /// Takes old tool results out where it is time to; tells whether anything was.

@@ -46,9 +46,12 @@ impl Conversation {
         Self { size: Size::of(std::slice::from_ref(&system)), system, messages: Arc::default(), tools: BTreeMap::new() }
     }
 
-    /// Adds a message of ours.
+    /// Adds a message of ours; after another one of ours it becomes a part of that.
     pub(super) fn say(&mut self, content: Vec<Value>) {
-        self.push(Message::user(content));
+        match self.newest_role() {
+            Some(Role::User) => content.into_iter().for_each(|block| self.add(block)),
+            _ => self.push(Message::user(content)),
+        }
     }
 
     /// Adds a block to the newest message of ours.
@@ -59,8 +62,7 @@ impl Conversation {
         }
     }
 
-    /// Returns the blocks of the newest message.
-    pub(super) fn newest(&self) -> &[Value] {
+    fn newest(&self) -> &[Value] {
         self.messages.last().map_or(&[], |newest| &newest.content)
     }
 
@@ -104,6 +106,22 @@ impl Conversation {
             self.push(Message::assistant(content));
         }
         Heard { calls, mended }
+    }
+
+    /// Returns who spoke last.
+    pub(super) fn newest_role(&self) -> Option<Role> {
+        self.messages.last().map(|newest| newest.role)
+    }
+
+    /// Tells whether a message of ours has this text as a block.
+    pub(super) fn holds(&self, text: &str) -> bool {
+        let ours = self.messages.iter().filter(|message| message.role == Role::User);
+        ours.flat_map(|message| &message.content).any(|block| block["text"] == text)
+    }
+
+    /// Tells whether nobody has spoken yet.
+    pub(super) fn is_empty(&self) -> bool {
+        self.messages.is_empty()
     }
 
     /// Returns the system prompt.
@@ -151,6 +169,18 @@ impl Conversation {
         let block = &mut Arc::make_mut(&mut self.messages)[old.message].content[old.block];
         block["content"] = Value::String(text.to_owned());
         self.size = self.size.minus(old.size).plus(Size::of(std::slice::from_ref(block)));
+    }
+
+    /// Puts a text in the place of the result of a call, as it was done before.
+    pub(super) fn clear(&mut self, id: &str, text: &str) {
+        let old = self.messages.iter().enumerate().find_map(|(message, sent)| {
+            let block = sent.content.iter().position(|block| block["tool_use_id"] == id)?;
+            let size = Size::of(std::slice::from_ref(&sent.content[block]));
+            Some(Old { id: id.to_owned(), size, message, block })
+        });
+        if let Some(old) = old {
+            self.replace(&old, text);
+        }
     }
 
     fn push(&mut self, message: Message) {

@@ -8,6 +8,7 @@ mod clearing;
 mod conversation;
 mod ending;
 mod gauge;
+mod past;
 mod repeats;
 #[cfg(test)]
 mod tests;
@@ -20,7 +21,9 @@ use crate::message::Usage;
 
 pub use api::Driver;
 pub use api::drive;
+pub use api::go_on;
 pub use ending::Ending;
+pub use past::Past;
 pub use tools::Tools;
 
 /// A reply after one that was cut off may be this many times as long.

@@ -20,6 +20,7 @@ use crate::tools::bench::Bench;
 
 mod context;
 mod faults;
+mod resume;
 mod stuck;
 
 type OnEvent<'a> = Box<dyn Fn(&Event) + 'a>;
@@ -134,8 +135,27 @@ impl Default for Play<'_> {
     }
 }
 
+fn texts() -> Texts {
+    Texts {
+        almost_full: "call `hand_over` now".to_owned(),
+        cut_off: "your reply was cut off".to_owned(),
+        repeated: "the same again".to_owned(),
+    }
+}
+
 /// Plays one session of the replies, written as in a script.
 fn play(bench: &mut Bench, replies: &str, how: Play) -> Played {
+    let opening = Opening { system: "the rules".to_owned(), first: "the task".to_owned() };
+    play_from(bench, replies, how, |driver, toolbox, meter| drive(driver, toolbox, &opening, meter))
+}
+
+/// Plays the replies to a session that begins in some way.
+fn play_from(
+    bench: &mut Bench,
+    replies: &str,
+    how: Play,
+    begin: impl FnOnce(&Driver, &mut dyn Tools, &mut dyn Meter) -> anyhow::Result<Ending>,
+) -> Played {
     let script = Script::parse(&format!("[[session]]\nreply = [\n{replies}\n]\n"), "test").unwrap();
     let server = Server::start(script).unwrap();
     let service = provider::Settings {
@@ -145,24 +165,18 @@ fn play(bench: &mut Bench, replies: &str, how: Play) -> Played {
         ..provider::Settings::default()
     };
     let client = Client::new(service).unwrap();
-    let texts = Texts {
-        almost_full: "call `hand_over` now".to_owned(),
-        cut_off: "your reply was cut off".to_owned(),
-        repeated: "the same again".to_owned(),
-    };
     let settings = Settings {
         model: "scripted".to_owned(),
         max_tokens: 1000,
         window: how.window,
         clear_at: 0.5,
         deadline: None,
-        texts,
+        texts: texts(),
     };
     let record = Record { on_event: how.on_event, ..Record::default() };
     let interrupt = bench.interrupt.clone();
     let driver = Driver { client: &client, settings: &settings, sink: &record, interrupt: &interrupt };
-    let opening = Opening { system: "the rules".to_owned(), first: "the task".to_owned() };
-    let ending = drive(&driver, &mut Reminding(bench.toolbox(), how.reminder), &opening, &mut Turns(how.turns, 0));
+    let ending = begin(&driver, &mut Reminding(bench.toolbox(), how.reminder), &mut Turns(how.turns, 0));
     let events = record.events.take();
     Played { ending, requests: server.requests(), rejected: server.rejected(), events }
 }

@@ -1,0 +1,182 @@
+//! The conversation of a session that was cut off, rebuilt from its record.
+//!
+//! A kill can come between any two lines of the record, or within one. Whatever is there becomes a conversation that the
+//! service takes: each call has one answer, and no call is run again because of what is not there.
+
+use anyhow::Result;
+use serde_json::Value;
+
+use super::conversation::Conversation;
+use super::gauge::Size;
+use crate::event::HIDDEN;
+use crate::message::Reply;
+use crate::message::Role;
+use crate::message::StopReason;
+use crate::message::ToolCall;
+use crate::message::ToolResult;
+
+const MAY_HAVE_RUN: &str = "interrupted: longhaul was stopped while this call was running. It may have run in part; look \
+before you do it again";
+const NEVER_BEGAN: &str = "not run: longhaul was stopped before this call";
+
+/// A session up to where it was cut off.
+pub struct Past {
+    pub(super) conversation: Conversation,
+    /// The turn of the newest message.
+    pub(super) turn: u32,
+    /// Each reply, and how large the conversation was with it.
+    pub(super) replies: Vec<(Reply, Size)>,
+    /// Replies in a row that were cut off, up to the newest.
+    pub(super) cuts: u32,
+    /// Calls of the newest reply, as long as no message has answered them.
+    open: Vec<Open>,
+    over: bool,
+}
+
+/// A call that the conversation does not answer yet.
+struct Open {
+    call: ToolCall,
+    fate: Fate,
+}
+
+/// What the record tells of a call.
+enum Fate {
+    Waits,
+    Began,
+    Ended(ToolResult),
+}
+
+impl Past {
+    /// Rebuilds a session from its events; the error says why it cannot go on.
+    pub fn read(events: &[Value]) -> Result<Self, &'static str> {
+        let mut past = None;
+        for event in events {
+            match &mut past {
+                Some(past) => Self::take(past, event),
+                None if event["type"] == "sent" => past = Some(Self::begin(event)),
+                None => {}
+            }
+        }
+        let past = past.filter(|past| !past.conversation.is_empty()).ok_or("it was stopped before its first turn")?;
+        if past.over || past.was_last_reply() {
+            return Err("it had made its last turn");
+        }
+        Ok(past)
+    }
+
+    /// Takes over what became of calls although the record does not tell; `known` finds it by call and turn.
+    pub fn settle(&mut self, known: &mut dyn FnMut(&ToolCall, u32) -> Result<Option<ToolResult>>) -> Result<()> {
+        for open in self.open.iter_mut().filter(|open| !matches!(open.fate, Fate::Ended(_))) {
+            if let Some(result) = known(&open.call, self.turn)? {
+                open.fate = Fate::Ended(result);
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells whether the newest message is a reply, so that ours is the next.
+    pub(super) fn is_our_turn(&self) -> bool {
+        self.conversation.newest_role() == Some(Role::Assistant)
+    }
+
+    /// Returns the results of the calls that nobody has answered.
+    pub(super) fn answers(&mut self) -> Vec<Value> {
+        self.open.drain(..).map(Open::into_block).collect()
+    }
+
+    fn begin(event: &Value) -> Self {
+        let system = event["content"][0]["text"].as_str().unwrap_or_default();
+        Self {
+            conversation: Conversation::new(system),
+            turn: 0,
+            replies: Vec::new(),
+            cuts: 0,
+            open: Vec::new(),
+            over: false,
+        }
+    }
+
+    fn take(&mut self, event: &Value) {
+        let turn = event["turn"].as_u64().and_then(|turn| u32::try_from(turn).ok()).unwrap_or(self.turn);
+        match event["type"].as_str().unwrap_or_default() {
+            "sent" => self.say(turn, event["content"].as_array().cloned().unwrap_or_default()),
+            "replied" if !self.conversation.is_empty() => self.hear(turn, &event["message"]),
+            "cleared" => {
+                for (id, text) in event["results"].as_object().into_iter().flatten() {
+                    self.conversation.clear(id, text.as_str().unwrap_or_default());
+                }
+            }
+            "tool_started" => self.note(event, Fate::Began),
+            "tool_ended" => {
+                let (content, is_error) = (event["content"].clone(), event["is_error"] == true);
+                self.over |= event["name"] == "hand_over" && !is_error;
+                self.note(event, Fate::Ended(ToolResult { content, is_error }));
+            }
+            // The first step of the hook: the turns were over.
+            "hook_step" => self.over = true,
+            _ => {}
+        }
+    }
+
+    /// Adds a message of ours. One that the record lost in part answers each call all the same, and nothing else.
+    fn say(&mut self, turn: u32, content: Vec<Value>) {
+        let (results, others): (Vec<Value>, Vec<Value>) =
+            content.into_iter().partition(|block| block["type"] == "tool_result");
+        let answer = |open: Open| {
+            let told = results.iter().find(|block| block["tool_use_id"] == open.call.id.as_str());
+            told.cloned().unwrap_or_else(|| open.into_block())
+        };
+        let blocks: Vec<Value> = self.open.drain(..).map(answer).chain(others).collect();
+        if !blocks.is_empty() {
+            self.conversation.say(blocks);
+            self.turn = turn;
+        }
+    }
+
+    fn hear(&mut self, turn: u32, message: &Value) {
+        self.say(self.turn, Vec::new());
+        let reply = Reply::of(without_broken_thinking(message.clone()));
+        self.cuts = if reply.stop_reason == StopReason::MaxTokens { self.cuts + 1 } else { 0 };
+        let calls = self.conversation.hear(&reply).calls;
+        self.open = calls.into_iter().map(|call| Open { call, fate: Fate::Waits }).collect();
+        self.replies.push((reply, self.conversation.size()));
+        self.turn = turn;
+    }
+
+    fn note(&mut self, event: &Value, fate: Fate) {
+        if let Some(open) = self.open.iter_mut().find(|open| event["id"] == open.call.id.as_str()) {
+            open.fate = fate;
+        }
+    }
+
+    /// Tells whether the newest message is a reply after which nothing is asked any more.
+    fn was_last_reply(&self) -> bool {
+        let Some((reply, _)) = self.replies.last().filter(|_| self.is_our_turn()) else { return false };
+        match reply.stop_reason {
+            StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse => self.open.is_empty(),
+            StopReason::PauseTurn | StopReason::Compaction => false,
+            StopReason::MaxTokens => self.cuts > 1,
+            StopReason::Refusal | StopReason::ContextWindow | StopReason::Other(_) => true,
+        }
+    }
+}
+
+impl Open {
+    fn into_block(self) -> Value {
+        let result = match self.fate {
+            Fate::Waits => ToolResult::error(NEVER_BEGAN),
+            Fate::Began => ToolResult::error(MAY_HAVE_RUN),
+            Fate::Ended(result) => result,
+        };
+        result.to_block(&self.call.id)
+    }
+}
+
+/// Leaves out thinking of which a part was hidden in the record: its signature does not fit any more, and the service
+/// would refuse it.
+fn without_broken_thinking(mut message: Value) -> Value {
+    if let Some(blocks) = message["content"].as_array_mut() {
+        blocks.retain(|block| block["type"] != "thinking" || !block.to_string().contains(HIDDEN));
+    }
+    message
+}
