@@ -18,7 +18,7 @@ pub trait Sink {
 pub enum Event {
     /// A run begins; `limits` are lines for people.
     RunStarted { limits: Vec<String> },
-    /// A session begins. `kind` is `initializer` or `work`.
+    /// A session begins, or goes on after it was cut off. `kind` is `initializer` or `work`.
     SessionStarted {
         session: u32,
         kind: String,

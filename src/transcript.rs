@@ -197,6 +197,11 @@ pub fn folder(dir: &Path, session: u32) -> PathBuf {
     dir.join(format!("{session:04}"))
 }
 
+/// Returns the folder for outputs of `session` that are too large for the context.
+pub fn artifacts(dir: &Path, session: u32) -> PathBuf {
+    folder(dir, session).join(ARTIFACTS)
+}
+
 /// Opens the file for appending, on a line of its own: a crash may have torn the last one.
 fn open_events(path: &Path) -> io::Result<File> {
     let mut file = OpenOptions::new().read(true).append(true).create(true).mode(0o600).open(path)?;

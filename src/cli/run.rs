@@ -8,6 +8,7 @@ use super::line::Line;
 use super::line::Tone;
 use crate::engine;
 use crate::engine::prepare::Dirty;
+use crate::engine::resume::Start;
 use crate::engine::settings::Settings;
 use crate::engine::workspace::Access;
 use crate::failure::Failure;
@@ -47,6 +48,14 @@ pub(super) struct Args {
     /// Commit your uncommitted changes to tracked files before the first session, instead of refusing to run
     #[arg(long)]
     include_dirty: bool,
+
+    /// Go on in the middle of the session that a crash or a kill cut off, instead of starting a fresh one from memory
+    ///
+    /// Its conversation is rebuilt from its record; a command that may have run is not run again. Without such a session, or
+    /// where it has nothing left to do, that is said and a fresh one starts. A session that you ended with Ctrl-C has ended in
+    /// order and is none.
+    #[arg(long = "continue")]
+    resume: bool,
 
     /// Print each event as a line of JSON on standard output, and nothing for people
     #[arg(long)]
@@ -92,10 +101,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     }
     context.output.tick();
     let dirty = if args.include_dirty { Dirty::Commit } else { Dirty::Refuse };
+    let start = if args.resume { Start::Continue } else { Start::Afresh };
     let ended = context.in_project(Access::Work, &args.settings(), |workspace| {
         require_binding(args, workspace.settings)?;
         require_committed_settings(&workspace.project)?;
-        engine::run::run(workspace, dirty)
+        engine::run::run(workspace, dirty, start)
     });
     if args.json {
         context.output.json(&last_event(&ended, context));

@@ -143,6 +143,19 @@ impl Budget {
         self.account.save();
     }
 
+    /// Goes on with the count of a session that was cut off; `spent` is what it had used.
+    pub fn resume_session(&mut self, feature: Option<&str>, spent: Spent) {
+        self.tick();
+        self.turns = spent.turns;
+        self.session = spent;
+        self.feature = feature.map(str::to_owned);
+        // A run that ended with an error closed its count; the session is the first of this one.
+        if self.account.run().sessions == 0 {
+            self.account.run_mut().sessions = 1;
+        }
+        self.account.save();
+    }
+
     /// Ends the count of this session and returns what it used.
     pub fn end_session(&mut self) -> Spent {
         self.tick();

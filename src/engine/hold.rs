@@ -9,6 +9,7 @@ use crate::driver::FUTILE;
 use crate::driver::LARGER;
 use crate::driver::REPEATED;
 use crate::driver::Texts;
+use crate::driver::Tools;
 use crate::engine::account::Spent;
 use crate::engine::budget::Budget;
 use crate::engine::counted;
@@ -22,7 +23,10 @@ use crate::engine::opening;
 use crate::engine::recall;
 use crate::engine::recall::Question;
 use crate::engine::reminding::Reminding;
+use crate::engine::resume::Cut;
+use crate::engine::resume::Resumed;
 use crate::engine::session;
+use crate::engine::session::Began;
 use crate::engine::session::Session;
 use crate::engine::verify;
 use crate::engine::workspace::Workspace;
@@ -69,11 +73,41 @@ pub fn hold(ws: &mut Workspace, client: &Client, budget: &mut Budget, id: Option
     let (folder, artifacts) = (record.folder().to_owned(), record.artifacts());
     ws.voice.begin(record);
     let held =
-        begin(ws, budget, number, id, &folder, artifacts).and_then(|session| finish(ws, client, budget, session));
+        begin(ws, budget, number, id, &folder, artifacts).and_then(|session| finish(ws, client, budget, session, None));
+    close_record(ws, number);
+    held
+}
+
+/// Holds the rest of a session that was cut off, under its own number.
+pub fn go_on(ws: &mut Workspace, client: &Client, budget: &mut Budget, resumed: Resumed) -> Result<Held> {
+    let Resumed { session, cut } = resumed;
+    let number = session.number;
+    ws.voice.begin(Transcript::open(&ws.sessions(), number, ws.clock, &ws.settings.secrets)?);
+    budget.resume_session(session.feature.as_deref(), session.used);
+    let held =
+        custody::keep(ws).and_then(|()| announce(ws, number, session.feature.as_deref(), session.branch.clone()));
+    let held = held.and_then(|()| finish(ws, client, budget, session, Some(cut)));
+    close_record(ws, number);
+    held
+}
+
+fn close_record(ws: &Workspace, number: u32) {
     if let Some(reason) = ws.voice.end() {
         ws.warn(format!("the record of session {number} has gaps: {reason}"));
     }
-    held
+}
+
+fn announce(ws: &mut Workspace, number: u32, id: Option<&str>, branch: Option<String>) -> Result<()> {
+    let title = id.map(|id| ws.checklist().and_then(|list| Ok(list.find(id)?.title.clone()))).transpose()?;
+    ws.tell(&Event::SessionStarted {
+        session: number,
+        kind: if id.is_some() { "work" } else { "initializer" }.to_owned(),
+        feature: id.map(str::to_owned),
+        title,
+        model: ws.settings.model.clone(),
+        branch,
+    });
+    Ok(())
 }
 
 /// Writes down what the session starts from, before anything can change it.
@@ -88,24 +122,19 @@ fn begin(
     budget.begin_session(id);
     let head = ws.head()?;
     let untracked = ws.project.untracked_marks()?;
+    let branches = ws.project.branches()?;
     session::write_untracked(folder, &untracked)?;
+    let began = Began { commit: head.commit.clone(), branch: head.branch.clone(), branches: branches.clone() };
+    session::write_began(folder, &began)?;
     custody::keep(ws)?;
     ws.memory.count_day()?;
-    let title = id.map(|id| ws.checklist().and_then(|list| Ok(list.find(id)?.title.clone()))).transpose()?;
-    ws.tell(&Event::SessionStarted {
-        session: number,
-        kind: if id.is_some() { "work" } else { "initializer" }.to_owned(),
-        feature: id.map(str::to_owned),
-        title,
-        model: ws.settings.model.clone(),
-        branch: head.branch.clone(),
-    });
+    announce(ws, number, id, head.branch.clone())?;
     Ok(Session {
         number,
         feature: id.map(str::to_owned),
         started_at: head.commit,
         branch: head.branch,
-        branches: ws.project.branches()?,
+        branches,
         untracked,
         artifacts,
         used: Spent::default(),
@@ -114,10 +143,16 @@ fn begin(
 }
 
 /// Plays the session and runs its hook, whatever the turns came to.
-fn finish(ws: &mut Workspace, client: &Client, budget: &mut Budget, mut session: Session) -> Result<Held> {
-    let tree = ws.head()?.tree;
+fn finish(
+    ws: &mut Workspace,
+    client: &Client,
+    budget: &mut Budget,
+    mut session: Session,
+    cut: Option<Cut>,
+) -> Result<Held> {
+    let tree = ws.project.tree_of(&session.started_at).or_else(|_| ws.tree())?;
     hook::before_session(ws, &session);
-    let (ending, tampered) = play(ws, client, budget, &session)?;
+    let (ending, tampered) = play(ws, client, budget, &session, cut)?;
     session.used = budget.end_session();
     if ending == Ending::Vanished {
         end(ws, session.number, &ending.to_string(), "");
@@ -143,7 +178,13 @@ fn end(ws: &Workspace, number: u32, reason: &str, outcome: &str) {
 }
 
 /// Lays out the tools, runs the init script and then the turns; everything the session started is ended here.
-fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Session) -> Result<(Ending, bool)> {
+fn play(
+    ws: &mut Workspace,
+    client: &Client,
+    budget: &mut Budget,
+    session: &Session,
+    cut: Option<Cut>,
+) -> Result<(Ending, bool)> {
     let desk = ws.project.scratch_folder(&ws.settings.gate.scratch, "session")?;
     let commands = ws.settings.sandbox.commands();
     let sandbox = ws.sandbox(Git::Writable, commands, &[&session.artifacts], &[desk.path()])?;
@@ -151,9 +192,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let artifacts = Artifacts::new(&session.artifacts, &ws.settings.secrets);
     let init_result =
         script.as_deref().map(|script| start(ws, &sandbox, script, (session.number, &artifacts))).transpose()?;
-    let recalled = recall(ws, client, budget, session)?;
-    let seen = recalled.iter().map(|note| note.path.clone()).collect();
-    let opening = opening::open(ws, session, init_result, recalled)?;
+    let (first, seen) = first(ws, (client, budget), session, cut, init_result)?;
     let settings = asking(ws, budget)?;
     let checklist = ws.checklist()?;
     let feature = session.feature.as_deref().map(|id| checklist.find(id)).transpose()?;
@@ -195,7 +234,7 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
     let mut tools =
         Reminding { toolbox, recall: &ws.settings.recall, clock: ws.clock, sink: &ws.voice, question, seen };
     let driver = Driver { client, settings: &settings, sink: &ws.voice, interrupt: ws.interrupt };
-    let ending = driver::drive(&driver, &mut tools, &opening, budget);
+    let ending = first.turns(&driver, &mut tools, budget);
     let tampered = tools.toolbox.tampered();
     drop(tools);
     // Nothing of the session may change files, or answer, while its check runs.
@@ -205,6 +244,38 @@ fn play(ws: &mut Workspace, client: &Client, budget: &mut Budget, session: &Sess
         ws.notice(format!("ended with the session: {}", named(&survivors)));
     }
     Ok((ending?, tampered))
+}
+
+/// What the turns begin with.
+enum First {
+    Opening(driver::Opening),
+    /// A conversation that was cut off, and what is told of that.
+    Past(driver::Past, String),
+}
+
+impl First {
+    fn turns(self, driver: &Driver, tools: &mut dyn Tools, budget: &mut Budget) -> Result<Ending> {
+        match self {
+            Self::Opening(opening) => driver::drive(driver, tools, &opening, budget),
+            Self::Past(past, told) => driver::go_on(driver, tools, past, &told, budget),
+        }
+    }
+}
+
+/// Gathers what the turns begin with, and the paths of the notes that the agent has seen then.
+fn first(
+    ws: &mut Workspace,
+    (client, budget): (&Client, &mut Budget),
+    session: &Session,
+    cut: Option<Cut>,
+    init_result: Option<String>,
+) -> Result<(First, BTreeSet<String>)> {
+    if let Some(Cut { past, seen }) = cut {
+        return Ok((First::Past(past, prompts::Continued { init_result }.render()?), seen));
+    }
+    let recalled = recall(ws, client, budget, session)?;
+    let seen = recalled.iter().map(|note| note.path.clone()).collect();
+    Ok((First::Opening(opening::open(ws, session, init_result, recalled)?), seen))
 }
 
 /// Says how the model is asked.

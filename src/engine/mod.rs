@@ -33,6 +33,7 @@ pub mod rank;
 pub mod recall;
 pub mod recover;
 pub mod reminding;
+pub mod resume;
 pub mod review;
 pub mod run;
 pub mod session;

@@ -49,8 +49,7 @@ impl Tools for Reminding<'_> {
 
     fn call(&mut self, call: &ToolCall, turn: u32) -> Result<ToolResult> {
         if call.name == "memory" {
-            let paths = ["path", "new_path"].iter().filter_map(|key| call.input[*key].as_str());
-            self.seen.extend(paths.filter_map(|path| path.strip_prefix("/memories/").map(str::to_owned)));
+            self.seen.extend(paths(&call.input));
         }
         self.toolbox.call(call, turn)
     }
@@ -78,5 +77,49 @@ impl Tools for Reminding<'_> {
         };
         self.seen.extend(recalled.iter().map(|note| note.path.clone()));
         Reminder { recalled }.render().ok()
+    }
+}
+
+/// Returns the paths that a call of the memory tool names.
+fn paths(input: &Value) -> impl Iterator<Item = String> {
+    let paths = ["path", "new_path"].iter().filter_map(|key| input[*key].as_str());
+    paths.filter_map(|path| path.strip_prefix("/memories/").map(str::to_owned))
+}
+
+/// Returns the paths of the notes that the agent has seen, by its session's events.
+pub fn seen(events: &[Value]) -> BTreeSet<String> {
+    let (mut seen, mut chosen) = (BTreeSet::new(), Vec::new());
+    for event in events {
+        match event["type"].as_str().unwrap_or_default() {
+            "recalled" => chosen.extend(event["notes"].as_array().into_iter().flatten().filter_map(Value::as_str)),
+            // They are in the message that goes out next.
+            "sent" if event["turn"] != 0 => seen.extend(chosen.drain(..).map(str::to_owned)),
+            "tool_started" if event["name"] == "memory" => seen.extend(paths(&event["input"])),
+            _ => {}
+        }
+    }
+    seen
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn seen_are_notes_that_went_out_and_files_that_were_asked_for() {
+        let recalled = |path: &str| json!({"type": "recalled", "by": "words", "of": 3, "notes": [path]});
+        let sent = |turn: u32| json!({"type": "sent", "turn": turn, "content": []});
+        let called = |name: &str, path: &str| json!({"type": "tool_started", "name": name, "input": {"path": path}});
+        let events = [
+            recalled("notes/first.md"),
+            sent(0),
+            sent(1),
+            called("memory", "/memories/notes/viewed.md"),
+            called("edit", "/memories/notes/other.md"),
+            recalled("notes/unsent.md"),
+            sent(0),
+        ];
+        assert_eq!(seen(&events).into_iter().collect::<Vec<_>>(), ["notes/first.md", "notes/viewed.md"]);
     }
 }

@@ -13,9 +13,13 @@ use crate::engine::budget::Budget;
 use crate::engine::checkout;
 use crate::engine::counted;
 use crate::engine::hold;
+use crate::engine::hold::Held;
 use crate::engine::pick;
 use crate::engine::prepare;
 use crate::engine::prepare::Dirty;
+use crate::engine::resume;
+use crate::engine::resume::Resumed;
+use crate::engine::resume::Start;
 use crate::engine::review;
 use crate::engine::review::Checks;
 use crate::engine::verify;
@@ -56,11 +60,15 @@ impl From<Failure> for Stop {
 ///
 /// # Errors
 /// A failure whose kind says why the run stopped with features open; everything up to there is committed.
-pub fn run(ws: &mut Workspace, dirty: Dirty) -> Result<String> {
-    let mut budget = begin(ws, dirty)?;
+pub fn run(ws: &mut Workspace, dirty: Dirty, start: Start) -> Result<String> {
+    let mut resumed = resume::prepare(ws, dirty, start)?;
+    let mut budget = begin(ws)?;
     let mut so_far = SoFar { branch: ws.head()?.branch, branches: ws.project.branches()?, ..SoFar::default() };
     loop {
-        let step = next(ws, &mut budget, &mut so_far);
+        let step = match resumed.take() {
+            Some(resumed) => go_on(ws, &mut budget, &mut so_far, resumed),
+            None => next(ws, &mut budget, &mut so_far),
+        };
         let Some(stop) = step.transpose() else { continue };
         if let Some(lost) = budget.end() {
             ws.warn(lost);
@@ -72,9 +80,8 @@ pub fn run(ws: &mut Workspace, dirty: Dirty) -> Result<String> {
     }
 }
 
-/// Makes ready for sessions and starts the count of what they use.
-fn begin(ws: &mut Workspace, dirty: Dirty) -> Result<Budget> {
-    prepare::prepare(ws, dirty)?;
+/// Starts the count of what sessions use.
+fn begin(ws: &mut Workspace) -> Result<Budget> {
     let account = Account::open(&ws.project.common_dir().join("longhaul"))?;
     let carried = account.carried_over().map(carried_over);
     let budget = Budget::start(ws.settings.limits, ws.settings.prices, account);
@@ -140,12 +147,17 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
         return Ok((!proven && !lost_meanwhile(ws, &checklist, &tree)?).then(|| stuck(&checklist, &tree)));
     };
     let id = feature.id.clone();
-    match if was_judged(ws, feature)? { Before::Open } else { green_now(ws, &id)? } {
+    match look(ws, feature)? {
         Before::Open => return work(ws, budget, so_far, &id),
         Before::Proven => so_far.breaker.proven(),
         Before::AlreadyGreen => {}
     }
     Ok(None)
+}
+
+/// Runs the feature's check where nobody has on this tree.
+pub(in crate::engine) fn look(ws: &mut Workspace, feature: &Feature) -> Result<Before> {
+    if was_judged(ws, feature)? { Ok(Before::Open) } else { green_now(ws, &feature.id) }
 }
 
 /// Refuses to go on where a session has left the run's branch for one that it did not make itself.
@@ -175,7 +187,8 @@ pub fn needs_initializer(ws: &Workspace, checklist: &Checklist) -> Result<bool> 
 
 /// Holds one initializer session and returns what it still has to leave behind.
 pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
-    let mut budget = begin(ws, Dirty::Refuse)?;
+    prepare::prepare(ws, Dirty::Refuse)?;
+    let mut budget = begin(ws)?;
     let held = initialize(ws, &mut budget, &mut SoFar::default());
     if let Some(lost) = budget.end() {
         ws.warn(lost);
@@ -314,6 +327,11 @@ fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Re
     let client = client(ws, so_far)?;
     let before = ws.checklist()?;
     let held = hold::hold(ws, &client, budget, None)?;
+    initialized(ws, so_far, &before, &held)
+}
+
+/// Says what follows from an initializer session; `before` is the checklist it found.
+fn initialized(ws: &mut Workspace, so_far: &mut SoFar, before: &Checklist, held: &Held) -> Result<Option<Stop>> {
     so_far.initialized = true;
     let checklist = ws.checklist()?;
     let missing = hold::missing_after_initializer(ws, &checklist)?;
@@ -323,7 +341,7 @@ fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Re
         tree_changed,
         ..breaker::Session::default()
     });
-    let anew = Checks::of(&checklist) != Checks::of(&before);
+    let anew = Checks::of(&checklist) != Checks::of(before);
     if anew {
         let table = review::table(&checklist, &ws.tree()?);
         ws.notice(format!("the checks that decide from now on:\n{}", table.join("\n")));
@@ -349,6 +367,11 @@ fn work(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str) -
     }
     let client = client(ws, so_far)?;
     let held = hold::hold(ws, &client, budget, Some(id))?;
+    worked(ws, so_far, id, &held)
+}
+
+/// Says what follows from a session on a feature.
+fn worked(ws: &mut Workspace, so_far: &mut SoFar, id: &str, held: &Held) -> Result<Option<Stop>> {
     let verdict = held.report.outcome.as_ref().map(|outcome| &outcome.verdict);
     let tree_changed = so_far.breaker.is_new(&held.trees);
     so_far.breaker.note(breaker::Session {
@@ -358,6 +381,16 @@ fn work(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str) -
         failure: verdict.and_then(failed),
     });
     stop_for(&held.ending, so_far, ws, Some(id))
+}
+
+/// Holds the rest of a session that was cut off; it counts already.
+fn go_on(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, resumed: Resumed) -> Result<Option<Stop>> {
+    let (client, before, id) = (client(ws, so_far)?, ws.checklist()?, resumed.session.feature.clone());
+    let held = hold::go_on(ws, &client, budget, resumed)?;
+    match id {
+        Some(id) => worked(ws, so_far, &id, &held),
+        None => initialized(ws, so_far, &before, &held),
+    }
 }
 
 /// Returns how a check failed, unless nothing tells its failure from others.

@@ -8,6 +8,9 @@ use crate::project::Marks;
 use crate::transcript;
 use anyhow::Context;
 use anyhow::Result;
+use serde::Deserialize;
+use serde::Serialize;
+use serde::de::DeserializeOwned;
 use std::fs;
 use std::io::Write;
 use std::path::Path;
@@ -16,6 +19,8 @@ use std::time::Instant;
 
 /// The file in a session's folder that names what was untracked when it began.
 const UNTRACKED: &str = "untracked.json";
+/// The file beside it that says where the project stood.
+const BEGAN: &str = "began.json";
 
 /// What is known of a session from its start on.
 #[derive(Clone, Debug)]
@@ -34,6 +39,15 @@ pub struct Session {
     pub artifacts: PathBuf,
     pub used: Spent,
     pub began: Instant,
+}
+
+/// Where the project stood when a session began.
+#[derive(Clone, Debug, Deserialize, Serialize)]
+pub struct Began {
+    pub commit: String,
+    pub branch: Option<String>,
+    /// All branches there were.
+    pub branches: Vec<String>,
 }
 
 impl Session {
@@ -64,18 +78,35 @@ pub fn next_number(ws: &Workspace) -> Result<u32> {
 
 /// Writes down which untracked files are the user's; as a whole, since half a list would give the rest away.
 pub fn write_untracked(folder: &Path, marks: &Marks) -> Result<()> {
+    write(&folder.join(UNTRACKED), marks)
+}
+
+/// Writes down where the project stands, for whoever goes on with the session.
+pub fn write_began(folder: &Path, began: &Began) -> Result<()> {
+    write(&folder.join(BEGAN), began)
+}
+
+fn write<T: Serialize>(path: &Path, value: &T) -> Result<()> {
     let write = || {
-        let mut file = tempfile::NamedTempFile::new_in(folder)?;
-        file.write_all(&serde_json::to_vec(marks)?)?;
+        let mut file = tempfile::NamedTempFile::new_in(path.parent().unwrap_or(path))?;
+        file.write_all(&serde_json::to_vec(value)?)?;
         file.as_file().sync_all()?;
-        file.persist(folder.join(UNTRACKED))?;
+        file.persist(path)?;
         Ok::<(), anyhow::Error>(())
     };
-    write().with_context(|| format!("could not write `{}`", folder.join(UNTRACKED).display()))
+    write().with_context(|| format!("could not write `{}`", path.display()))
 }
 
 /// Reads which untracked files lay in the project before the session; none when it was cut off before it knew.
 pub fn read_untracked(sessions: &Path, number: u32) -> Option<Marks> {
-    let path = transcript::folder(sessions, number).join(UNTRACKED);
+    read(&transcript::folder(sessions, number).join(UNTRACKED))
+}
+
+/// Reads where the project stood before the session; none when it was cut off before it knew.
+pub fn read_began(sessions: &Path, number: u32) -> Option<Began> {
+    read(&transcript::folder(sessions, number).join(BEGAN))
+}
+
+fn read<T: DeserializeOwned>(path: &Path) -> Option<T> {
     fs::read(path).ok().and_then(|bytes| serde_json::from_slice(&bytes).ok())
 }

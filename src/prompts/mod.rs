@@ -31,6 +31,7 @@ const SESSION: &str = include_str!("../../templates/prompts/session.md");
 const INITIALIZER_RULES: &str = include_str!("../../templates/prompts/initializer_rules.md");
 const RECALL_RULES: &str = include_str!("../../templates/prompts/recall_rules.md");
 const RECALL: &str = include_str!("../../templates/prompts/recall.md");
+const CONTINUED: &str = include_str!("../../templates/prompts/continued.md");
 const INITIALIZER: &str = include_str!("../../templates/prompts/initializer.md");
 
 /// What stays the same over a work session: role, rules, tools.
@@ -139,6 +140,13 @@ pub struct Initializer {
     pub commits: Vec<String>,
 }
 
+/// What a session that was cut off is told as it goes on.
+#[derive(Clone, Debug, Default, Serialize)]
+pub struct Continued {
+    /// What the init script said now.
+    pub init_result: Option<String>,
+}
+
 impl Rules {
     /// Renders the system prompt of a work session.
     pub fn render(&self) -> Result<String> {
@@ -176,6 +184,13 @@ impl Initializer {
     /// Renders the first message of an initializer session.
     pub fn render(&self) -> Result<String> {
         render("prompts/initializer.md", INITIALIZER, self)
+    }
+}
+
+impl Continued {
+    /// Renders what comes after the results of the calls that were cut off.
+    pub fn render(&self) -> Result<String> {
+        render("prompts/continued.md", CONTINUED, self)
     }
 }
 

@@ -5,6 +5,7 @@
 
 mod anywhere;
 mod gate;
+mod resume;
 mod sessions;
 
 use crate::support::PATIENCE;
@@ -63,8 +64,13 @@ fn kill_at_the_pipe<const N: usize>(project: &Project, args: [&str; N]) {
 
 /// Starts `run` and kills it while the model is silent.
 fn kill_in_silence(project: &Project) {
-    let child = project.start(["run"]);
-    project.played().wait_for_silence();
+    kill_in_silence_of(project, ["run"], 1);
+}
+
+/// Starts a command and kills it when the model has fallen silent for so many times in all.
+fn kill_in_silence_of<const N: usize>(project: &Project, args: [&str; N], times: usize) {
+    let child = project.start(args);
+    project.played().wait_for_silences(times);
     kill(child);
 }
 

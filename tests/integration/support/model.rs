@@ -48,7 +48,13 @@ impl Model {
 
     /// Waits until the model holds back the reply that the script marks as silent.
     pub(crate) fn wait_for_silence(&self) {
-        assert!(self.server.wait_until_held(1, PATIENCE).is_some(), "the model was never asked for the silent reply");
+        self.wait_for_silences(1);
+    }
+
+    /// Waits until the model has held back so many replies in all.
+    pub(crate) fn wait_for_silences(&self, count: usize) {
+        let held = self.server.wait_until_held(count, PATIENCE);
+        assert!(held.is_some(), "the model was never asked for the silent reply {count}");
     }
 
     /// Returns the text that the model saw as the result of the last tools of request `number`, counted from 1.

@@ -1,0 +1,202 @@
+//! A session that was cut off and goes on: what it started from, its conversation, and what it has used.
+//!
+//! Where anything stands in the way, the session is closed as one that was interrupted (`recover`), and the next one starts
+//! from memory.
+
+use crate::driver::Past;
+use crate::engine::account::Spent;
+use crate::engine::pick;
+use crate::engine::prepare;
+use crate::engine::prepare::Dirty;
+use crate::engine::reminding;
+use crate::engine::run;
+use crate::engine::session;
+use crate::engine::session::Began;
+use crate::engine::session::Session;
+use crate::engine::verify::Before;
+use crate::engine::workspace::Workspace;
+use crate::memory::Filter;
+use crate::memory::ToolUse;
+use crate::message::ToolCall;
+use crate::message::Usage;
+use crate::transcript;
+use anyhow::Result;
+use jiff::Timestamp;
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::time::Duration;
+use std::time::Instant;
+
+/// Where a run begins.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Start {
+    /// With a fresh session; one that was cut off is closed first.
+    Afresh,
+    /// In the middle of the session that was cut off, if there is one.
+    Continue,
+}
+
+/// A session as it was when it was cut off.
+pub struct Resumed {
+    pub session: Session,
+    pub cut: Cut,
+}
+
+/// What the agent knew when it was cut off.
+pub struct Cut {
+    pub past: Past,
+    /// Paths of notes it had seen.
+    pub seen: BTreeSet<String>,
+}
+
+/// Brings the project to where a run may begin; returns the session that it goes on with, if so.
+pub fn prepare(ws: &mut Workspace, dirty: Dirty, start: Start) -> Result<Option<Resumed>> {
+    let resumed = match start {
+        Start::Afresh => None,
+        Start::Continue => find(ws)?,
+    };
+    match resumed {
+        // What lies uncommitted in the project is the session's.
+        Some(_) => prepare::adopt(ws)?,
+        None => prepare::prepare(ws, dirty)?,
+    }
+    Ok(resumed)
+}
+
+/// Finds the session to go on with; says so if there is none.
+fn find(ws: &mut Workspace) -> Result<Option<Resumed>> {
+    let Some(number) = transcript::unfinished(&ws.sessions())? else {
+        ws.notice("nothing to continue: no session was cut off, so a new one starts");
+        return Ok(None);
+    };
+    match reopen(ws, number)? {
+        Ok(resumed) => Ok(Some(resumed)),
+        Err(reason) => {
+            ws.notice(format!("session {number} is not continued: {reason}; a new one starts"));
+            Ok(None)
+        }
+    }
+}
+
+/// Opens a session again, or says why that cannot be.
+fn reopen(ws: &mut Workspace, number: u32) -> Result<Result<Resumed, String>> {
+    const EARLY: &str = "it was stopped before its first turn";
+    let dir = ws.sessions();
+    let events = transcript::read(&dir, number)?;
+    let Some(start) = events.iter().find(|event| event["type"] == "session_started") else {
+        return Ok(Err(EARLY.to_owned()));
+    };
+    let (Some(began), Some(untracked)) = (session::read_began(&dir, number), session::read_untracked(&dir, number))
+    else {
+        return Ok(Err(EARLY.to_owned()));
+    };
+    let mut past = match Past::read(&events) {
+        Ok(past) => past,
+        Err(reason) => return Ok(Err(reason.to_owned())),
+    };
+    let Began { commit, branch, branches } = began;
+    let used = used(&events);
+    let session = Session {
+        number,
+        feature: start["feature"].as_str().map(str::to_owned),
+        started_at: commit,
+        branch,
+        branches,
+        untracked,
+        artifacts: transcript::artifacts(&dir, number),
+        began: Instant::now().checked_sub(used.time).unwrap_or_else(Instant::now),
+        used,
+    };
+    if let Some(reason) = settled(ws, &session)? {
+        return Ok(Err(reason));
+    }
+    past.settle(&mut |call: &ToolCall, turn| match call.name.as_str() {
+        "memory" => ws.memory.landed(number, &ToolUse { id: call.id.clone(), turn }, &call.input),
+        _ => Ok(None),
+    })?;
+    Ok(Ok(Resumed { session, cut: Cut { past, seen: reminding::seen(&events) } }))
+}
+
+/// Says why there is nothing left to do for the session, or no place to do it in.
+fn settled(ws: &mut Workspace, session: &Session) -> Result<Option<String>> {
+    let now = ws.head()?.branch;
+    if now != session.branch {
+        let name = |branch: &Option<String>| branch.as_ref().map_or("no branch".to_owned(), |name| format!("`{name}`"));
+        return Ok(Some(format!("it began on {}, and the project is on {}", name(&session.branch), name(&now))));
+    }
+    let checklist = ws.checklist()?;
+    let Some(id) = &session.feature else {
+        let due = run::needs_initializer(ws, &checklist)?;
+        return Ok((!due).then(|| "the checklist needs no initializer any more".to_owned()));
+    };
+    if was_judged_at_its_end(ws, session.number, id)? {
+        return Ok(Some("it had made its last turn".to_owned()));
+    }
+    if !pick::workable(&checklist, &ws.tree()?).iter().any(|feature| feature.id == *id) {
+        return Ok(Some(format!("{id} is not to be worked on any more")));
+    }
+    // What lies uncommitted is the session's unfinished work, of which a check would say nothing.
+    if !ws.project.has_leftover(&session.untracked)? && run::look(ws, checklist.find(id)?)? != Before::Open {
+        return Ok(Some(format!("the check of {id} passes by now")));
+    }
+    Ok(None)
+}
+
+/// Tells whether the gate recorded something of the feature in this session: its hook did, after the last turn.
+fn was_judged_at_its_end(ws: &Workspace, number: u32, id: &str) -> Result<bool> {
+    let filter = Filter { session: Some(number), feature: Some(id.to_owned()), ..Filter::default() };
+    Ok(ws.memory.history(&filter)?.iter().any(|commit| commit.subject.starts_with("gate: ")))
+}
+
+/// Adds up what the session used, by its record; the time in which nobody worked on it does not count.
+fn used(events: &[Value]) -> Spent {
+    let mut spent = Spent::default();
+    for event in events.iter().filter(|event| event["type"] == "replied") {
+        spent.turns += 1;
+        spent.add(&Usage::paid(&event["message"]["usage"]), event["cost"].as_f64());
+    }
+    let at = |event: &Value| event["at"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
+    let mut began = None;
+    let mut newest = None;
+    for event in events {
+        if event["type"] == "session_started" {
+            spent.time += between(began, newest);
+            began = at(event);
+        }
+        newest = at(event).or(newest);
+    }
+    spent.time += between(began, newest);
+    spent
+}
+
+fn between(began: Option<Timestamp>, ended: Option<Timestamp>) -> Duration {
+    let passed = began.zip(ended).map(|(began, ended)| ended.duration_since(began));
+    passed.and_then(|passed| Duration::try_from(passed).ok()).unwrap_or_default()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    #[test]
+    fn what_was_used_is_added_up_without_the_time_between_two_lives() {
+        let event = |kind: &str, second: u32| json!({"type": kind, "at": format!("2026-01-01T10:00:{second:02}Z")});
+        let replied = |second, cost: Value| {
+            let mut event = event("replied", second);
+            event["message"] = json!({"usage": {"input_tokens": 10, "output_tokens": 1}});
+            event["cost"] = cost;
+            event
+        };
+        let mut events = vec![event("session_started", 0), replied(4, json!(0.5)), event("sent", 5)];
+        events.extend([event("session_started", 30), event("sent", 31), replied(33, json!(0.25))]);
+
+        let spent = used(&events);
+
+        assert_eq!((spent.turns, spent.usage.total(), spent.cost), (2, 22, Some(0.75)));
+        assert_eq!(spent.time, Duration::from_secs(8));
+        events.push(replied(34, Value::Null));
+        assert_eq!(used(&events).cost, None, "an unknown cost stays unknown");
+        assert_eq!(used(&[]), Spent::default());
+    }
+}
