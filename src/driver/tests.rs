@@ -20,6 +20,7 @@ use crate::tools::bench::Bench;
 
 mod context;
 mod faults;
+mod mutated;
 mod resume;
 mod stuck;
 

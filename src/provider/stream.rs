@@ -156,6 +156,10 @@ impl ReplyReader {
         self.started()?;
         let index = data["index"].as_u64().ok_or_else(|| damaged("a content block without an index"))?;
         let value = data["content_block"].as_object().ok_or_else(|| damaged("an empty `content_block_start`"))?;
+        // The service would take none of these back.
+        if text(value, "type").is_empty() {
+            return Err(damaged("a content block without a type"));
+        }
         if is_call(value) && (text(value, "id").is_empty() || text(value, "name").is_empty()) {
             return Err(damaged("a tool call without id or name"));
         }
@@ -222,6 +226,9 @@ impl Block {
             "thinking_delta" => self.append("thinking", text(delta, "thinking")),
             "citations_delta" => self.push_citation(delta.get("citation").cloned().unwrap_or_default()),
             // A signature comes whole, and so does a compaction; of an unknown delta that is the best guess.
+            _ if delta.contains_key("partial_json") => {
+                return Err(damaged("a piece of input that is not named as one"));
+            }
             _ => {
                 let fields = delta.iter().filter(|(key, _)| *key != "type");
                 self.value.extend(fields.map(|(key, value)| (key.clone(), value.clone())));
@@ -367,12 +374,20 @@ mod tests {
         let delta = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}"#;
         let end = r#"{"type":"content_block_stop","index":0}"#;
         let call = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"bash"}}"#;
-        let streams: [(&[&str], &str); 9] = [
+        let streams: [(&[&str], &str); 11] = [
             (&[], "the stream ended before `message_start`"),
             (&[START], "the stream ended without `message_stop`, in content block 0"),
             (&[START, block, delta], "the stream ended without `message_stop`, in content block 1"),
             (&[STOP], "an event came before `message_start`"),
             (&[block], "an event came before `message_start`"),
+            (
+                &[START, r#"{"type":"content_block_start","index":0,"content_block":{"text":"x"}}"#],
+                "a content block without a type",
+            ),
+            (
+                &[START, block, r#"{"type":"content_block_delta","index":0,"delta":{"type":"x","partial_json":"{"}}"#],
+                "a piece of input that is not named as one",
+            ),
             (&[START, delta], "an event for content block 0, which is not open"),
             (&[START, block, end, delta], "an event for content block 0, which is not open"),
             (&[START, block, end, block], "content block 0 began twice"),

@@ -47,7 +47,7 @@ fn read(lines: &[String]) -> Vec<Value> {
 }
 
 /// Goes on with a session that is not over, and holds that the service takes it. Tells whether it was one.
-fn goes_on(bench: &mut Bench, events: &[Value], at: &str) -> Option<Played> {
+pub(super) fn goes_on(bench: &mut Bench, events: &[Value], at: &str) -> Option<Played> {
     let past = Past::read(events).ok()?;
     let played = play_from(bench, r#"{ text = "bye" },"#, Play::default(), |driver, toolbox, meter| {
         go_on(driver, toolbox, past, "you were cut off", meter)
