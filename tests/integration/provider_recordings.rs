@@ -94,6 +94,18 @@ fn read(stream: &str, size: usize) -> Result<Reply, Broken> {
     reader.finish()
 }
 
+/// Feeds pieces of any size, most of them small.
+fn read_at_random(stream: &str, random: &mut Random) -> Result<Reply, Broken> {
+    let (mut reader, mut rest) = (ReplyReader::new(), stream.as_bytes());
+    while !rest.is_empty() {
+        let most = [3, 40, 1000][random.below(3)];
+        let (piece, after) = rest.split_at((1 + random.below(most)).min(rest.len()));
+        reader.feed(piece)?;
+        rest = after;
+    }
+    reader.finish()
+}
+
 /// Returns the places where two messages differ. The SDK fills every field it knows with null, so null equals missing;
 /// numbers are compared by value.
 fn differences(place: &str, ours: &Value, theirs: &Value) -> Vec<String> {
@@ -134,11 +146,12 @@ fn assert_reply(exchange: &Exchange, reply: &Reply, way: &str) {
 fn every_recorded_stream_gives_the_message_the_sdk_made_of_it_in_any_split() {
     let exchanges = exchanges();
     let streams = exchanges.iter().filter_map(|exchange| Some((exchange, exchange.stream()?)));
-    let mut compared = 0;
+    let (mut compared, mut random) = (0, Random(0x5eed_1e55));
     for (exchange, stream) in streams {
-        for size in [1, 7, stream.len()] {
-            let way = format!("in pieces of {size}");
-            match (read(stream, size), ours(&exchange.recording)) {
+        let regular = [1, 7, stream.len()].map(|size| (format!("in pieces of {size}"), read(stream, size)));
+        let random = (0..20).map(|round| (format!("at random, round {round}"), read_at_random(stream, &mut random)));
+        for (way, result) in regular.into_iter().chain(random) {
+            match (result, ours(&exchange.recording)) {
                 (Err(Broken::Damaged(what)), Some(Ours::Broken(expected))) => assert_eq!(what, expected),
                 (Ok(reply), _) => assert_reply(exchange, &reply, &way),
                 (Err(broken), _) => panic!("{} {way}: {broken}", exchange.name),
