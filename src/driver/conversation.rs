@@ -99,6 +99,12 @@ impl Conversation {
                 mended.push(format!("the id `{id}` was used before in this session; the call goes by `{own}`"));
                 block["id"] = Value::String(own.clone());
             }
+            let name = block["name"].as_str().unwrap_or_default();
+            let plain = plain_name(name);
+            if plain != name {
+                mended.push(format!("`{name}` is no name of a tool; the call goes by `{plain}`"));
+                block["name"] = Value::String(plain);
+            }
             self.tools.insert(own, block["name"].as_str().unwrap_or_default().to_owned());
         }
         let calls = content.iter().filter(|block| is_call(block)).map(ToolCall::read).collect();
@@ -193,6 +199,13 @@ impl Conversation {
         let mut names = std::iter::once(id.to_owned()).chain(further);
         names.find(|name| !self.tools.contains_key(name)).unwrap_or_else(|| id.to_owned())
     }
+}
+
+/// Spells a name as the service takes it.
+fn plain_name(name: &str) -> String {
+    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
+    let name: String = name.chars().take(128).map(plain).collect();
+    if name.is_empty() { "_".to_owned() } else { name }
 }
 
 fn is_call(block: &Value) -> bool {

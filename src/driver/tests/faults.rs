@@ -154,3 +154,15 @@ fn a_thousand_breaks_within_replies_run_no_tool_twice_and_cost_one_request_each(
         assert_eq!(ran, (0..TURNS).map(|turn| format!("{turn}\n")).collect::<String>());
     }
 }
+
+#[test]
+fn a_call_by_a_name_that_the_service_would_not_take_back_goes_by_another() {
+    let call = r#"{ tools = [{ name = "no such: tool", input = { } }] }, { text = "bye" },"#;
+    let played = play(&mut Bench::new(), call, Play::default());
+
+    assert_eq!((played.ending(), &played.rejected), (&Ending::Stopped, &Vec::new()));
+    assert_eq!(played.requests[1]["messages"][1]["content"][0]["name"], "no_such__tool");
+    let told = played.last_answer()[0]["content"].as_str().unwrap().to_owned();
+    assert!(told.starts_with("there is no tool `no_such__tool`; there are"), "{told}");
+    assert!(played.of("warning")[0]["text"].as_str().unwrap().starts_with("`no such: tool` is no name of a tool"));
+}
