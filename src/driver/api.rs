@@ -91,8 +91,8 @@ pub fn go_on(
         tools: Size::of(&toolbox.definitions()),
         turn,
         cuts: past.cuts,
-        repeats: Repeats::default(),
-        cleared: false,
+        repeats: past.repeats,
+        cleared: past.cleared,
         asked: past.conversation.holds(&driver.settings.texts.almost_full),
         conversation: past.conversation,
     };

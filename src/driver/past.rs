@@ -8,6 +8,8 @@ use serde_json::Value;
 
 use super::conversation::Conversation;
 use super::gauge::Size;
+use super::repeats::Repeats;
+use super::repeats::Rut;
 use crate::event::HIDDEN;
 use crate::message::Reply;
 use crate::message::Role;
@@ -28,6 +30,10 @@ pub struct Past {
     pub(super) replies: Vec<(Reply, Size)>,
     /// Replies in a row that were cut off, up to the newest.
     pub(super) cuts: u32,
+    /// The calls that came again and again, up to the newest that are answered.
+    pub(super) repeats: Repeats,
+    /// Old results were taken out since the newest message of ours.
+    pub(super) cleared: bool,
     /// Calls of the newest reply, as long as no message has answered them.
     open: Vec<Open>,
     over: bool,
@@ -81,7 +87,7 @@ impl Past {
 
     /// Returns the results of the calls that nobody has answered.
     pub(super) fn answers(&mut self) -> Vec<Value> {
-        self.open.drain(..).map(Open::into_block).collect()
+        self.close(&[])
     }
 
     fn begin(event: &Value) -> Self {
@@ -91,6 +97,8 @@ impl Past {
             turn: 0,
             replies: Vec::new(),
             cuts: 0,
+            repeats: Repeats::default(),
+            cleared: false,
             open: Vec::new(),
             over: false,
         }
@@ -105,6 +113,7 @@ impl Past {
                 for (id, text) in event["results"].as_object().into_iter().flatten() {
                     self.conversation.clear(id, text.as_str().unwrap_or_default());
                 }
+                self.cleared = true;
             }
             "tool_started" => self.note(event, Fate::Began),
             "tool_ended" => {
@@ -122,15 +131,26 @@ impl Past {
     fn say(&mut self, turn: u32, content: Vec<Value>) {
         let (results, others): (Vec<Value>, Vec<Value>) =
             content.into_iter().partition(|block| block["type"] == "tool_result");
-        let answer = |open: Open| {
-            let told = results.iter().find(|block| block["tool_use_id"] == open.call.id.as_str());
-            told.cloned().unwrap_or_else(|| open.into_block())
-        };
-        let blocks: Vec<Value> = self.open.drain(..).map(answer).chain(others).collect();
+        let blocks: Vec<Value> = self.close(&results).into_iter().chain(others).collect();
         if !blocks.is_empty() {
             self.conversation.say(blocks);
             self.turn = turn;
+            self.cleared = false;
         }
+    }
+
+    /// Answers each call by what was `told`, or else by what is known of it.
+    fn close(&mut self, told: &[Value]) -> Vec<Value> {
+        let answer = |open: Open| {
+            let told = told.iter().find(|block| block["tool_use_id"] == open.call.id.as_str()).cloned();
+            (open.call.clone(), told.unwrap_or_else(|| open.into_block()))
+        };
+        let (calls, blocks): (Vec<ToolCall>, Vec<Value>) = self.open.drain(..).map(answer).unzip();
+        // Calls of a reply that was cut off were not run.
+        if self.cuts == 0 && !calls.is_empty() {
+            self.over |= matches!(self.repeats.take(&calls, &blocks), Rut::End(_));
+        }
+        blocks
     }
 
     fn hear(&mut self, turn: u32, message: &Value) {

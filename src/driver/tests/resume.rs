@@ -59,6 +59,14 @@ pub(super) fn goes_on(bench: &mut Bench, events: &[Value], at: &str) -> Option<P
     Some(played)
 }
 
+/// Goes on with a session and plays these replies.
+fn again(bench: &mut Bench, events: &[Value], replies: &str) -> Played {
+    let past = Past::read(events).unwrap();
+    play_from(bench, replies, Play::default(), |driver, tools, meter| {
+        go_on(driver, tools, past, "you were cut off", meter)
+    })
+}
+
 #[test]
 fn cut_between_any_two_lines_or_within_one_the_conversation_is_one_that_the_service_takes() {
     let (mut bench, lines) = (Bench::new(), lines(&eventful().events));
@@ -191,6 +199,40 @@ fn a_session_is_over_exactly_where_a_living_one_would_have_ended() {
     let mut hook = three_calls(3);
     hook.push(json!({"type": "hook_step", "step": "leftover changes committed"}));
     assert_eq!(Past::read(&hook).err(), Some("it had made its last turn"));
+}
+
+#[test]
+fn an_agent_in_a_circle_is_in_it_after_a_cut() {
+    let same = |times| BASH.repeat(times);
+    for (before, after, told) in [(1, 1, false), (2, 1, true)] {
+        let mut bench = Bench::new();
+        let first = play(&mut bench, &same(before), Play::default());
+        let second = again(&mut bench, &first.events, &same(after));
+        let said = json!(second.of("sent")).to_string();
+        assert_eq!(said.contains("the same again"), told, "{before} and {after}: {said}");
+    }
+    let mut bench = Bench::new();
+    let first = play(&mut bench, &same(5), Play::default());
+    let second = again(&mut bench, &first.events, &same(2));
+    assert!(matches!(second.ending(), Ending::Stuck(_)), "{:?}", second.ending());
+    // The end of the turns, and the hook is not in the record yet.
+    let stuck = play(&mut bench, &same(6), Play::default());
+    assert!(matches!(stuck.ending(), Ending::Stuck(_)), "{:?}", stuck.ending());
+    assert_eq!(Past::read(&stuck.events).err(), Some("it had made its last turn"));
+}
+
+#[test]
+fn notes_that_a_clearing_brings_are_given_after_a_cut_between_the_two() {
+    let events = eventful().events;
+    let clearing = events.iter().position(|event| event["type"] == "cleared").unwrap();
+    for (cut, given) in [(clearing, false), (clearing + 1, true), (clearing + 2, false)] {
+        let past = Past::read(&events[..cut]).unwrap();
+        let how = Play { reminder: Some("notes"), ..Play::default() };
+        let played = play_from(&mut Bench::new(), r#"{ text = "bye" },"#, how, |driver, tools, meter| {
+            go_on(driver, tools, past, "you were cut off", meter)
+        });
+        assert_eq!(json!(played.of("sent")).to_string().contains("notes, for: "), given, "after line {cut}");
+    }
 }
 
 #[test]
