@@ -4,7 +4,7 @@ use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::engine::prepare;
 use crate::engine::prepare::Dirty;
-use crate::engine::run;
+use crate::engine::stop;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
 use crate::engine::verify::Outcome;
@@ -34,7 +34,7 @@ pub fn check(ws: &mut Workspace, which: &Which) -> Result<Vec<Outcome>> {
         let interrupted = outcome.verdict.finding() == Finding::Interrupted;
         outcomes.push(outcome);
         if interrupted {
-            return Err(run::interrupted().into());
+            return Err(stop::interrupted().into());
         }
     }
     Ok(outcomes)

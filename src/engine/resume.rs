@@ -5,6 +5,7 @@
 
 use crate::driver::Past;
 use crate::engine::account::Spent;
+use crate::engine::meanwhile;
 use crate::engine::pick;
 use crate::engine::prepare;
 use crate::engine::prepare::Dirty;
@@ -136,7 +137,7 @@ fn settled(ws: &mut Workspace, session: &Session) -> Result<Option<String>> {
         return Ok(Some(format!("{id} is not to be worked on any more")));
     }
     // What lies uncommitted is the session's unfinished work, of which a check would say nothing.
-    if !ws.project.has_leftover(&session.untracked)? && run::look(ws, checklist.find(id)?)? != Before::Open {
+    if !ws.project.has_leftover(&session.untracked)? && meanwhile::look(ws, checklist.find(id)?)? != Before::Open {
         return Ok(Some(format!("the check of {id} passes by now")));
     }
     Ok(None)

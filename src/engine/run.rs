@@ -2,9 +2,7 @@
 
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
-use crate::checklist::State;
 use crate::clock::duration;
-use crate::driver::Ending;
 use crate::engine::account::Account;
 use crate::engine::account::Spent;
 use crate::engine::breaker;
@@ -14,6 +12,7 @@ use crate::engine::checkout;
 use crate::engine::counted;
 use crate::engine::hold;
 use crate::engine::hold::Held;
+use crate::engine::meanwhile;
 use crate::engine::pick;
 use crate::engine::prepare;
 use crate::engine::prepare::Dirty;
@@ -22,15 +21,15 @@ use crate::engine::resume::Resumed;
 use crate::engine::resume::Start;
 use crate::engine::review;
 use crate::engine::review::Checks;
+use crate::engine::stop;
+use crate::engine::stop::Stop;
 use crate::engine::verify;
 use crate::engine::verify::Before;
-use crate::engine::verify::Swept;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::failure::Kind;
-use crate::gate;
 use crate::gate::Reuse;
 use crate::gate::Verdict;
 use crate::memory::SPEC;
@@ -40,21 +39,6 @@ use crate::sandbox::Reach;
 use anyhow::Result;
 use std::rc::Rc;
 use std::time::Duration;
-
-/// How a run came to its end.
-#[derive(Debug)]
-enum Stop {
-    /// Every required feature is proven or accepted at the final commit; says how many.
-    Done(String),
-    /// Features are open; says why.
-    For(Failure),
-}
-
-impl From<Failure> for Stop {
-    fn from(failure: Failure) -> Self {
-        Self::For(failure)
-    }
-}
 
 /// Runs sessions; returns the line that says what was reached.
 ///
@@ -113,7 +97,7 @@ fn held_by(ws: &Workspace) -> Result<String> {
 /// Does the next thing: a check, a sweep, a session, or the end.
 fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<Option<Stop>> {
     if ws.interrupt.requested() {
-        return Ok(Some(Stop::For(interrupted())));
+        return Ok(Some(Stop::For(stop::interrupted())));
     }
     let checklist = ws.checklist()?;
     let tree = ws.head()?.tree;
@@ -131,33 +115,28 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
     }
     if let Some(milestone) = pick::reached(&checklist, &tree) {
         let others = pick::reasons_beside(&checklist, &tree, &milestone.id);
-        return Ok(Some(pause_at(milestone, &others).into()));
+        return Ok(Some(stop::pause_at(milestone, &others)));
     }
     let workable = pick::workable(&checklist, &tree);
     let (paid, spent): (Vec<&Feature>, Vec<&Feature>) =
         workable.into_iter().partition(|feature| budget.feature_exhausted(&feature.id).is_none());
     if let ([], [first, ..]) = (paid.as_slice(), spent.as_slice()) {
-        return Ok(budget.feature_exhausted(&first.id).map(|limit| feature_limit(&limit, &spent).into()));
+        return Ok(budget.feature_exhausted(&first.id).map(|limit| stop::features_exhausted(&limit, &spent)));
     }
     let Some(feature) = paid.first() else {
-        let proven = proven_meanwhile(ws, &checklist)?;
+        let proven = meanwhile::proven(ws, &checklist)?;
         if proven {
             so_far.breaker.proven();
         }
-        return Ok((!proven && !lost_meanwhile(ws, &checklist, &tree)?).then(|| stuck(&checklist, &tree)));
+        return Ok((!proven && !meanwhile::lost(ws, &checklist, &tree)?).then(|| stop::stuck(&checklist, &tree)));
     };
     let id = feature.id.clone();
-    match look(ws, feature)? {
+    match meanwhile::look(ws, feature)? {
         Before::Open => return work(ws, budget, so_far, &id),
         Before::Proven => so_far.breaker.proven(),
         Before::AlreadyGreen => {}
     }
     Ok(None)
-}
-
-/// Runs the feature's check where nobody has on this tree.
-pub(in crate::engine) fn look(ws: &mut Workspace, feature: &Feature) -> Result<Before> {
-    if was_judged(ws, feature)? { Ok(Before::Open) } else { green_now(ws, &feature.id) }
 }
 
 /// Refuses to go on where a session has left the run's branch for one that it did not make itself.
@@ -175,11 +154,6 @@ fn require_branch(ws: &Workspace, so_far: &SoFar) -> Result<()> {
         .into())
 }
 
-/// Says that a person asked to stop.
-pub fn interrupted() -> Failure {
-    Failure::new(Kind::Interrupted, "everything so far is committed")
-}
-
 /// Tells whether an initializer session is due.
 pub fn needs_initializer(ws: &Workspace, checklist: &Checklist) -> Result<bool> {
     initializer_due(ws, checklist, &SoFar::default())
@@ -195,7 +169,7 @@ pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
     }
     match held? {
         Some(Stop::For(failure)) => Err(failure.into()),
-        _ if ws.interrupt.requested() => Err(interrupted().into()),
+        _ if ws.interrupt.requested() => Err(stop::interrupted().into()),
         _ => {
             let checklist = ws.checklist()?;
             hold::missing_after_initializer(ws, &checklist)
@@ -221,50 +195,6 @@ fn initializer_due(ws: &Workspace, checklist: &Checklist, so_far: &SoFar) -> Res
     Ok(unfinished && !so_far.initialized)
 }
 
-/// Tells whether this very check was already run on this very tree; nothing runs twice.
-fn was_judged(ws: &Workspace, feature: &Feature) -> Result<bool> {
-    let head = ws.head()?;
-    let at_baseline = feature.red().is_some_and(|red| red.commit == head.commit && !red.unprepared);
-    Ok(at_baseline || feature.was_judged_on(&head.tree))
-}
-
-/// Runs the feature's check before spending a session on it: other work may have made it pass.
-fn green_now(ws: &mut Workspace, id: &str) -> Result<Before> {
-    let before = verify::prove_if_green(ws, id, &Occasion::outside(ws))?;
-    if before == Before::Proven {
-        ws.notice(format!("{id} is proven without a session: its check passes now and did not before"));
-    }
-    Ok(before)
-}
-
-/// Looks once more at features that were set aside before the run gives up: work on others may have made their checks pass.
-fn proven_meanwhile(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
-    let mut any = false;
-    let set_aside = |feature: &&Feature| feature.blocked.is_some() || feature.check_problem.is_some();
-    for feature in checklist.features().iter().filter(set_aside).filter(|feature| !feature.is_done()) {
-        let runs = feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command);
-        any |= runs && !was_judged(ws, feature)? && green_now(ws, &feature.id)? == Before::Proven;
-    }
-    Ok(any)
-}
-
-/// Looks once more at what is done or already green before the run gives up; tells whether a check fails now, so that
-/// there is work. Nobody is asked to take a feature as already green that is not.
-fn lost_meanwhile(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<bool> {
-    if verify::due(ws, checklist, tree, Reuse::Alike).is_empty() {
-        return Ok(false);
-    }
-    let swept = verify::sweep(ws, &[], None, &Occasion::outside(ws))?;
-    warn_of_regressed(ws, &swept);
-    Ok(!swept.regressed.is_empty())
-}
-
-fn warn_of_regressed(ws: &Workspace, swept: &Swept) {
-    if !swept.regressed.is_empty() {
-        ws.warn(format!("regressed: {}; a check that passed fails now", swept.regressed.join(", ")));
-    }
-}
-
 /// Everything is proven or accepted; the last word is a sweep at the final commit.
 fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Option<Stop>> {
     if !ws.settings.final_sweep {
@@ -273,11 +203,11 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
         return Ok(Some(Failure::new(Kind::Limit, text).hint(hint).into()));
     }
     if verify::due(ws, checklist, tree, Reuse::Same).is_empty() {
-        return Ok(Some(Stop::Done(done_line(checklist, tree))));
+        return Ok(Some(stop::done(checklist, tree)));
     }
     ws.notice("final sweep: every check once more at the final commit");
     let swept = verify::sweep(ws, &[], None, &Occasion::last(ws))?;
-    warn_of_regressed(ws, &swept);
+    meanwhile::warn_of_regressed(ws, &swept);
     // Else the same sweep would be due again, for ever.
     if swept.passed.is_empty() && swept.regressed.is_empty() && !ws.interrupt.requested() {
         let text = format!("could not look once more at {}: files are in no commit", swept.left.join(", "));
@@ -287,41 +217,9 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
     Ok(None)
 }
 
-fn done_line(checklist: &Checklist, tree: &str) -> String {
-    let count = |fits: &dyn Fn(&Feature, State) -> bool| {
-        checklist.features().iter().filter(|feature| fits(feature, checklist.state(&feature.id, tree))).count()
-    };
-    let green = |state| state == State::AlreadyGreen;
-    let notes = [
-        (count(&|_, state| state == State::Accepted), "accepted by a person"),
-        (count(&|feature, state| !feature.required && !state.is_done() && !green(state)), "optional still open"),
-        (count(&|feature, state| !feature.required && green(state)), "optional already green"),
-    ];
-    let proven = counted(count(&|_, state| state == State::Proven), "feature");
-    let notes: String =
-        notes.iter().filter(|(count, _)| *count > 0).map(|(count, what)| format!(", {count} {what}")).collect();
-    format!("{proven} proven{notes}")
-}
-
-/// Says that a person has to look before the work goes on, and at what else.
-fn pause_at(milestone: &Feature, others: &[String]) -> Failure {
-    let (id, title) = (&milestone.id, &milestone.title);
-    let done = milestone.depends_on.join(", ");
-    let others: String = others.iter().map(|other| format!("\n  {other}")).collect();
-    let text =
-        format!("the milestone {id} is reached and waits for a person to look: {title}; done are {done}{others}");
-    Failure::new(Kind::Stuck, text)
-        .hint(format!("`longhaul accept {id} --reason TEXT` vouches for it, then `longhaul run` goes on"))
-}
-
-fn stuck(checklist: &Checklist, tree: &str) -> Stop {
-    let reasons = pick::reasons(checklist, tree);
-    Failure::new(Kind::Stuck, format!("nothing can be worked on:\n  {}", reasons.join("\n  "))).into()
-}
-
 /// Holds an initializer session, or says why it cannot be.
 fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<Option<Stop>> {
-    if let Some(stop) = limit(ws, budget)? {
+    if let Some(stop) = stop::sessions_exhausted(ws, budget)? {
         return Ok(Some(stop));
     }
     let client = client(ws, so_far)?;
@@ -346,7 +244,7 @@ fn initialized(ws: &mut Workspace, so_far: &mut SoFar, before: &Checklist, held:
         let table = review::table(&checklist, &ws.tree()?);
         ws.notice(format!("the checks that decide from now on:\n{}", table.join("\n")));
     }
-    if let Some(stop) = stop_for(&held.ending, so_far, ws, None)? {
+    if let Some(stop) = stop::after(&held.ending, &so_far.breaker, ws, None)? {
         return Ok(Some(stop));
     }
     if !missing.is_empty() {
@@ -362,7 +260,7 @@ fn initialized(ws: &mut Workspace, so_far: &mut SoFar, before: &Checklist, held:
 
 /// Holds a session on one feature.
 fn work(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str) -> Result<Option<Stop>> {
-    if let Some(stop) = limit(ws, budget)? {
+    if let Some(stop) = stop::sessions_exhausted(ws, budget)? {
         return Ok(Some(stop));
     }
     let client = client(ws, so_far)?;
@@ -380,7 +278,7 @@ fn worked(ws: &mut Workspace, so_far: &mut SoFar, id: &str, held: &Held) -> Resu
         tree_changed,
         failure: verdict.and_then(failed),
     });
-    stop_for(&held.ending, so_far, ws, Some(id))
+    stop::after(&held.ending, &so_far.breaker, ws, Some(id))
 }
 
 /// Holds the rest of a session that was cut off; it counts already.
@@ -401,24 +299,6 @@ fn failed(verdict: &Verdict) -> Option<breaker::Failed> {
     Some(breaker::Failed { digest, could_not_run: verdict.could_not_run(), said })
 }
 
-fn limit(ws: &mut Workspace, budget: &mut Budget) -> Result<Option<Stop>> {
-    let Some(limit) = budget.sessions_exhausted() else { return Ok(None) };
-    let (checklist, tree) = (ws.checklist()?, ws.tree()?);
-    let required = checklist.features().iter().filter(|feature| feature.required && !feature.is_done());
-    let green = |feature: &&Feature| checklist.state(&feature.id, &tree) == State::AlreadyGreen;
-    let (green, open): (Vec<&Feature>, Vec<&Feature>) = required.partition(green);
-    let green = if green.is_empty() { String::new() } else { format!(", {} already green", green.len()) };
-    let reached = format!("{limit}, {} open{green}", counted(open.len(), "feature"));
-    Ok(Some(Failure::new(Kind::Limit, reached).into()))
-}
-
-/// Says that all that could be worked on has used up what a feature may use.
-fn feature_limit(limit: &str, spent: &[&Feature]) -> Failure {
-    let ids: Vec<&str> = spent.iter().map(|feature| feature.id.as_str()).collect();
-    Failure::new(Kind::Limit, format!("{limit}: {}", ids.join(", ")))
-        .hint("run again with a larger `budget.feature_usd`, `_tokens`, `_time` or `_sessions`")
-}
-
 /// Returns the run's client of the model service, or says which variable holds the key. One for all sessions, since it
 /// remembers what the service does not take.
 fn client(ws: &Workspace, so_far: &mut SoFar) -> Result<Rc<Client>> {
@@ -426,38 +306,9 @@ fn client(ws: &Workspace, so_far: &mut SoFar) -> Result<Rc<Client>> {
         return Ok(client.clone());
     }
     let Some(settings) = &ws.settings.provider else {
-        return Err(missing_key(&ws.settings.missing_key).into());
+        return Err(stop::missing_key(&ws.settings.missing_key).into());
     };
     Ok(so_far.client.insert(Rc::new(Client::new(settings.clone())?)).clone())
-}
-
-/// Says that a session needs a key, and what does not.
-pub fn missing_key(variable: &str) -> Failure {
-    Failure::usage(format!("no key for the model service: the variable `{variable}` is not set"))
-        .hint("set it to your key; `longhaul demo` and `longhaul rehearse` need none")
-}
-
-/// Says whether this ending of a session on `id` stops the run.
-fn stop_for(ending: &Ending, so_far: &SoFar, ws: &mut Workspace, id: Option<&str>) -> Result<Option<Stop>> {
-    match ending {
-        Ending::Interrupted => return Ok(None),
-        Ending::Provider(failure) => {
-            return Ok(Some(Failure::new(Kind::Provider, failure.to_string()).into()));
-        }
-        Ending::Vanished => {
-            let root = ws.project.root().display();
-            let gone = Failure::new(Kind::Failed, format!("the project folder `{root}` is gone"));
-            return Ok(Some(gone.hint("bring it back, then run again").into()));
-        }
-        _ => {}
-    }
-    let (checklist, tree) = (ws.checklist()?, ws.tree()?);
-    let others = id.is_some() && pick::workable(&checklist, &tree).iter().any(|other| Some(other.id.as_str()) != id);
-    Ok(so_far.breaker.tripped(ws.settings.breaker, others).map(|why| {
-        Failure::new(Kind::Stuck, why)
-            .hint("see `longhaul show FEATURE`; mend what its check needs, or change the feature or its check, then run again")
-            .into()
-    }))
 }
 
 /// What this run has done so far, as far as it decides what comes next.
