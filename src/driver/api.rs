@@ -187,6 +187,7 @@ impl Session<'_> {
             Err(Failure::Refused { kind, .. }) if self.cuts > 0 && kind == "invalid_request_error" => {
                 self.send(toolbox, usual)
             }
+            Err(failure) if failure.is_of_thinking() && self.forget_thinking() => self.send(toolbox, usual),
             Err(Failure::TooLong { .. }) if self.make_room(toolbox, Reason::Refused) => self.send(toolbox, usual),
             reply => reply,
         };
@@ -205,6 +206,17 @@ impl Session<'_> {
             self.tell(&Event::Retrying { reason: reason.to_owned(), wait: wait.as_secs_f64() });
         };
         self.driver.client.send(&self.request(toolbox, max_tokens), self.driver.interrupt, &mut on_retry)
+    }
+
+    /// Takes all thinking out, where the service refuses some: each piece holds only after all that stood before it, so that
+    /// one alone cannot go. Tells whether there was any.
+    fn forget_thinking(&mut self) -> bool {
+        let any = self.conversation.forget_thinking();
+        if any {
+            let text = "the service does not take back what the agent thought so far; it goes on without".to_owned();
+            self.tell(&Event::Warning { text });
+        }
+        any
     }
 
     fn request(&self, toolbox: &dyn Tools, max_tokens: u32) -> Request {

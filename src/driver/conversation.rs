@@ -177,6 +177,21 @@ impl Conversation {
         self.size = self.size.minus(old.size).plus(Size::of(std::slice::from_ref(block)));
     }
 
+    /// Takes all thinking out; tells whether there was any.
+    pub(super) fn forget_thinking(&mut self) -> bool {
+        let before = self.size;
+        for message in Arc::make_mut(&mut self.messages) {
+            message.content.retain(|block| {
+                let thinking = matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"));
+                if thinking {
+                    self.size = self.size.minus(Size::of(std::slice::from_ref(block)));
+                }
+                !thinking
+            });
+        }
+        self.size != before
+    }
+
     /// Puts a text in the place of the result of a call, as it was done before.
     pub(super) fn clear(&mut self, id: &str, text: &str) {
         let old = self.messages.iter().enumerate().find_map(|(message, sent)| {

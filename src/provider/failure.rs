@@ -43,6 +43,16 @@ impl Failure {
     }
 }
 
+impl Failure {
+    /// Tells whether the request was refused for thinking in it that is not taken back: another model wrote it, or what
+    /// stood before it is not what it was. The service has no type or code for it, only these words.
+    pub fn is_of_thinking(&self) -> bool {
+        const WORDS: [&str; 3] = ["`thinking` block", "thinking.signature", "`redacted_thinking` block"];
+        let Self::Refused { kind, message, .. } = self else { return false };
+        kind == "invalid_request_error" && WORDS.iter().any(|words| message.contains(words))
+    }
+}
+
 /// Tells whether a refused request was too long. The service has no type or code for it, only these words.
 fn says_too_long(kind: &str, message: &str) -> bool {
     let words = ["prompt is too long", "exceed context limit", "exceeds the context window"];
@@ -94,3 +104,26 @@ impl fmt::Display for Failure {
 }
 
 impl Error for Failure {}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn thinking_that_is_not_taken_back_is_told_by_its_words() {
+        let refused = |kind: &str, message: &str| {
+            let (kind, message) = (kind.to_owned(), message.to_owned());
+            Failure::Refused { kind, message, way_out: String::new() }.is_of_thinking()
+        };
+        for message in [
+            "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
+            "messages.7.content.6: `thinking` or `redacted_thinking` blocks in the latest assistant message cannot be modified.",
+            "messages.6.content.0.thinking.signature: Field required",
+        ] {
+            assert!(refused("invalid_request_error", message), "{message}");
+        }
+        assert!(!refused("invalid_request_error", "thinking: Extra inputs are not permitted"));
+        assert!(!refused("api_error", "Invalid `signature` in `thinking` block"));
+        assert!(!Failure::OutOfTime.is_of_thinking());
+    }
+}

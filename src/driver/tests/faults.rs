@@ -166,3 +166,36 @@ fn a_call_by_a_name_that_the_service_would_not_take_back_goes_by_another() {
     assert!(told.starts_with("there is no tool `no_such__tool`; there are"), "{told}");
     assert!(played.of("warning")[0]["text"].as_str().unwrap().starts_with("`no such: tool` is no name of a tool"));
 }
+
+#[test]
+fn thinking_that_the_service_does_not_take_back_is_left_out_and_the_session_goes_on() {
+    let refused = |message: &str| {
+        format!(r#"{{ status = 400, error = {{ type = "invalid_request_error", message = "{message}" }} }},"#)
+    };
+    let of_thinking = refused(
+        "messages.1.content.0: Invalid `signature` in `thinking` block. The block is bound to a different conversation.",
+    );
+    let thought = r#"{ thinking = "hm", text = "so", tools = [{ name = "bash", input = { command = "true" } }] },"#;
+    let bye = r#"{ thinking = "well", text = "bye" },"#;
+
+    let played = play(&mut Bench::new(), &format!("{thought}{thought}{of_thinking}{bye}"), Play::default());
+
+    assert_eq!(played.ending(), &Ending::Stopped);
+    assert_eq!(played.rejected, Vec::<String>::new());
+    let thinking = |request: &Value| request["messages"].to_string().matches(r#""type":"thinking""#).count();
+    assert_eq!(played.requests.iter().map(thinking).collect::<Vec<_>>(), [0, 1, 2, 0]);
+    let kept = played.requests[3]["messages"][1]["content"].as_array().unwrap();
+    assert_eq!((kept[0]["text"].as_str(), kept.len()), (Some("so"), 2));
+    assert!(json!(played.of("warning")).to_string().contains("what the agent thought so far"));
+
+    // Once is enough, without thinking there is nothing to leave out, and other refusals are others.
+    for (replies, asked) in [
+        (format!("{thought}{of_thinking}{of_thinking}{bye}"), 3),
+        (format!("{BASH}{of_thinking}{bye}"), 2),
+        (format!("{thought}{}{bye}", refused("messages.1: of another kind")), 2),
+    ] {
+        let played = play(&mut Bench::new(), &replies, Play::default());
+        assert!(matches!(played.ending(), Ending::Provider(Failure::Refused { .. })), "{:?}", played.ending());
+        assert_eq!(played.requests.len(), asked);
+    }
+}
