@@ -18,7 +18,7 @@ pub trait Sink {
 pub enum Event {
     /// A run begins; `limits` are lines for people.
     RunStarted { limits: Vec<String> },
-    /// A session begins, or goes on after it was cut off. `kind` is `initializer` or `work`.
+    /// A session begins, or goes on after it was cut off, with `turn` then, else 0. `kind` is `initializer` or `work`.
     SessionStarted {
         session: u32,
         kind: String,
@@ -26,6 +26,7 @@ pub enum Event {
         title: Option<String>,
         model: String,
         branch: Option<String>,
+        turn: u32,
     },
     /// The conversation grew by a message of ours; the blocks as sent.
     Sent { turn: u32, content: Vec<Value> },

@@ -31,10 +31,10 @@ impl Narration {
     pub(super) fn tell(&mut self, event: &Event) -> Vec<Line> {
         match event {
             Event::RunStarted { limits } => limits.iter().map(|limit| Line::new(Tone::Dim, limit)).collect(),
-            Event::SessionStarted { session, kind, feature, title, model, .. } => {
-                (self.session, self.feature, self.turn) = (Some(*session), feature.clone(), 0);
+            Event::SessionStarted { session, kind, feature, title, model, turn, .. } => {
+                (self.session, self.feature, self.turn) = (Some(*session), feature.clone(), *turn);
                 self.began = Some(Instant::now());
-                vec![session_line(*session, kind, feature.as_deref(), title.as_deref(), model)]
+                vec![session_line((*session, *turn), kind, feature.as_deref(), title.as_deref(), model)]
             }
             Event::Replied { turn, message, .. } => {
                 self.turn = *turn;
@@ -139,8 +139,15 @@ fn failed_command(content: &Value) -> Option<String> {
     }
 }
 
-fn session_line(session: u32, kind: &str, feature: Option<&str>, title: Option<&str>, model: &str) -> Line {
-    let line = Line::new(Tone::Strong, &format!("session {session}"));
+fn session_line(
+    (session, turn): (u32, u32),
+    kind: &str,
+    feature: Option<&str>,
+    title: Option<&str>,
+    model: &str,
+) -> Line {
+    let goes_on = if turn > 0 { format!(" goes on with turn {turn}") } else { String::new() };
+    let line = Line::new(Tone::Strong, &format!("session {session}{goes_on}"));
     let line = match (feature, title) {
         (Some(feature), Some(title)) => line.add(Tone::Plain, &format!(" · {feature}: {title}")),
         (Some(feature), None) => line.add(Tone::Plain, &format!(" · {feature}")),
@@ -279,8 +286,13 @@ mod tests {
     }
 
     fn started() -> Event {
+        started_with(0)
+    }
+
+    fn started_with(turn: u32) -> Event {
         let (feature, title) = (Some("login".into()), Some("A user can log in".into()));
-        Event::SessionStarted { session: 3, kind: "work".into(), feature, title, model: "m".into(), branch: None }
+        let (kind, model) = ("work".into(), "m".into());
+        Event::SessionStarted { session: 3, kind, feature, title, model, branch: None, turn }
     }
 
     fn replied(turn: u32, text: &str) -> Event {
@@ -289,6 +301,12 @@ mod tests {
 
     fn tool(name: &str, input: Value) -> Event {
         Event::ToolStarted { turn: 1, id: "t".into(), name: name.into(), input }
+    }
+
+    #[test]
+    fn a_session_that_goes_on_says_where() {
+        assert_eq!(told(&[started()]), ["session 3 · login: A user can log in · m"]);
+        assert_eq!(told(&[started_with(7)]), ["session 3 goes on with turn 7 · login: A user can log in · m"]);
     }
 
     #[test]

@@ -28,6 +28,7 @@ pub(super) fn event(value: &Value) -> Option<Event> {
                 title,
                 model: text("model"),
                 branch: maybe("branch"),
+                turn,
             }
         }
         "sent" => Event::Sent { turn, content: list("content") },
@@ -125,6 +126,7 @@ mod tests {
                 title: Some(s("t")),
                 model: s("m"),
                 branch: Some(s("main")),
+                turn: 4,
             },
             Event::Sent { turn: 1, content: vec![json!({"type": "text"})] },
             Event::Replied { turn: 2, message: json!({"a": 1.5}), cost: Some(0.25) },

@@ -83,13 +83,11 @@ pub fn go_on(
     meter: &mut dyn Meter,
 ) -> Result<Ending> {
     let blocks = past.answers().into_iter().chain([text_block(told)]).collect();
-    // What belongs to a message that went out already keeps its turn.
-    let turn = past.turn + u32::from(past.is_our_turn());
     let mut session = Session {
         driver,
         gauge: Gauge::new(driver.settings.window),
         tools: Size::of(&toolbox.definitions()),
-        turn,
+        turn: past.next_turn(),
         cuts: past.cuts,
         repeats: past.repeats,
         cleared: past.cleared,

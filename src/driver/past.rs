@@ -25,7 +25,7 @@ const NEVER_BEGAN: &str = "not run: longhaul was stopped before this call";
 pub struct Past {
     pub(super) conversation: Conversation,
     /// The turn of the newest message.
-    pub(super) turn: u32,
+    turn: u32,
     /// Each reply, and how large the conversation was with it.
     pub(super) replies: Vec<(Reply, Size)>,
     /// Replies in a row that were cut off, up to the newest.
@@ -80,8 +80,13 @@ impl Past {
         Ok(())
     }
 
+    /// Returns the turn it goes on with: what belongs to a message that went out already keeps its turn.
+    pub fn next_turn(&self) -> u32 {
+        self.turn + u32::from(self.is_our_turn())
+    }
+
     /// Tells whether the newest message is a reply, so that ours is the next.
-    pub(super) fn is_our_turn(&self) -> bool {
+    fn is_our_turn(&self) -> bool {
         self.conversation.newest_role() == Some(Role::Assistant)
     }
 

@@ -84,8 +84,7 @@ pub fn go_on(ws: &mut Workspace, client: &Client, budget: &mut Budget, resumed: 
     let number = session.number;
     ws.voice.begin(Transcript::open(&ws.sessions(), number, ws.clock, &ws.settings.secrets)?);
     budget.resume_session(session.feature.as_deref(), session.used);
-    let held =
-        custody::keep(ws).and_then(|()| announce(ws, number, session.feature.as_deref(), session.branch.clone()));
+    let held = custody::keep(ws).and_then(|()| announce(ws, &session, cut.past.next_turn()));
     let held = held.and_then(|()| finish(ws, client, budget, session, Some(cut)));
     close_record(ws, number);
     held
@@ -97,15 +96,17 @@ fn close_record(ws: &Workspace, number: u32) {
     }
 }
 
-fn announce(ws: &mut Workspace, number: u32, id: Option<&str>, branch: Option<String>) -> Result<()> {
+fn announce(ws: &mut Workspace, session: &Session, turn: u32) -> Result<()> {
+    let id = session.feature.as_deref();
     let title = id.map(|id| ws.checklist().and_then(|list| Ok(list.find(id)?.title.clone()))).transpose()?;
     ws.tell(&Event::SessionStarted {
-        session: number,
+        session: session.number,
         kind: if id.is_some() { "work" } else { "initializer" }.to_owned(),
-        feature: id.map(str::to_owned),
+        feature: session.feature.clone(),
         title,
         model: ws.settings.model.clone(),
-        branch,
+        branch: session.branch.clone(),
+        turn,
     });
     Ok(())
 }
@@ -128,8 +129,7 @@ fn begin(
     session::write_began(folder, &began)?;
     custody::keep(ws)?;
     ws.memory.count_day()?;
-    announce(ws, number, id, head.branch.clone())?;
-    Ok(Session {
+    let session = Session {
         number,
         feature: id.map(str::to_owned),
         started_at: head.commit,
@@ -139,7 +139,9 @@ fn begin(
         artifacts,
         used: Spent::default(),
         began: Instant::now(),
-    })
+    };
+    announce(ws, &session, 0)?;
+    Ok(session)
 }
 
 /// Plays the session and runs its hook, whatever the turns came to.

@@ -53,8 +53,15 @@ fn a_status_of_two_lines_is_taken_away_whole_and_never_comes_back() {
     let captured = Captured::default();
     let output = captured.output(Some(80));
     let (feature, title) = (Some("login".into()), None);
-    let started =
-        Event::SessionStarted { session: 3, kind: "work".into(), feature, title, model: "m".into(), branch: None };
+    let started = Event::SessionStarted {
+        session: 3,
+        kind: "work".into(),
+        feature,
+        title,
+        model: "m".into(),
+        branch: None,
+        turn: 0,
+    };
     output.take(&started);
     output.take(&spent(10));
     output.finish().unwrap();

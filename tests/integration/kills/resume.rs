@@ -49,7 +49,8 @@ fn after_a_kill_in_the_silence_of_the_model_the_session_goes_on() {
     project.write("mine.txt", "the user's\n");
     kill_in_silence(&project);
 
-    continued(&project, 1).hides("was interrupted").shows("done: 1 feature proven");
+    let run = continued(&project, 1);
+    run.hides("was interrupted").tells("session 1 goes on with turn 2 · a").shows("done: 1 feature proven");
 
     assert_eq!(project.read("log"), "one\nrest\n");
     assert_eq!(project.git(["log", "--format=%s"]), "wip(session 1)\nfirst");
