@@ -152,6 +152,7 @@ impl Place {
             return false;
         }
         match &self.newest {
+            Some((asked, _)) if goes_on(asked, messages) => false,
             // A client that left in a silence comes back with the same words, or was killed and begins anew.
             Some((asked, Outcome::Silent)) => asked != messages,
             Some((asked, Outcome::Fault)) => {
@@ -162,6 +163,23 @@ impl Place {
             None => false,
         }
     }
+}
+
+/// Tells whether the only message of a conversation is one that was asked before, with more behind it: the client was killed
+/// and goes on.
+fn goes_on(asked: &Value, messages: &Value) -> bool {
+    let (Some(asked), Some(now)) = (only_message(asked), only_message(messages)) else { return false };
+    asked.len() < now.len() && now.starts_with(&asked)
+}
+
+/// Returns the blocks of a conversation's only message, without cache marks.
+fn only_message(messages: &Value) -> Option<Vec<Value>> {
+    let [message] = messages.as_array()?.as_slice() else { return None };
+    let mut blocks = message["content"].as_array()?.clone();
+    for block in blocks.iter_mut().filter_map(Value::as_object_mut) {
+        block.remove("cache_control");
+    }
+    Some(blocks)
 }
 
 #[cfg(test)]
@@ -267,5 +285,18 @@ mod tests {
         assert_eq!(place.unplayed(&script), 2);
         place.next(&script, &start("b")).unwrap();
         assert_eq!(place.unplayed(&script), 0, "what a session left behind cannot be reached any more");
+    }
+
+    #[test]
+    fn a_client_that_was_killed_and_goes_on_with_its_first_message_is_in_the_same_session() {
+        let script = script(TWO);
+        let text = |text: &str| json!({"type": "text", "text": text});
+        let mut marked = text("a");
+        marked["cache_control"] = json!({"type": "ephemeral"});
+        let first = |blocks: &[Value]| json!([{"role": "user", "content": blocks}]);
+        let played = play(&script, &[first(&[marked.clone()]), first(&[text("a"), text("killed")])]);
+        assert_eq!(played, ["1.1", "1.2"]);
+        let other = play(&script, &[first(&[marked]), first(&[text("b"), text("killed")])]);
+        assert_eq!(other, ["1.1", "2.1"]);
     }
 }
