@@ -61,7 +61,7 @@ fn taken_out(ws: &Workspace, start: &str) -> Result<String> {
     } else {
         "it is gone from the repository too"
     };
-    Ok(format!("the session took commit {}, where it began, out of the branch; {fate}", &start[..7]))
+    Ok(format!("commit {}, where the session began, is out of the branch now; {fate}", &start[..7]))
 }
 
 fn name(branch: &Option<String>) -> String {
