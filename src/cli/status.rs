@@ -18,6 +18,8 @@ use unicode_width::UnicodeWidthStr;
 
 /// Longest title in the table.
 const TITLE: usize = 60;
+/// What is told of a session without an end.
+const NO_END: &str = "no end recorded: it runs, or was cut off; `longhaul run --continue` goes on with it then";
 /// Longest reason of a person in the table.
 const REASON: usize = 30;
 
@@ -107,7 +109,7 @@ fn done_text(report: &Report) -> String {
 fn sessions_text(sessions: &[Session]) -> String {
     let Some(last) = sessions.last() else { return "none yet".to_owned() };
     let feature = last.feature.as_deref().map_or(String::new(), |feature| format!(", on {feature}"));
-    let end = cut(last.ended.as_deref().unwrap_or("no end recorded: it runs, or was cut off"), TITLE);
+    let end = last.ended.as_deref().map_or(NO_END.to_owned(), |end| cut(end, TITLE));
     format!("{}; newest: {}{feature}: {end}", sessions.len(), last.number)
 }
 
@@ -248,7 +250,7 @@ memory    /p/.git/longhaul/memory.git
         let report = Report { cost: None, sessions: vec![Session { number: 1, ..Session::default() }], ..report() };
         let text = rendered(&report);
         assert!(text.contains("spent     1.2M tokens · 87 % of the prompts from the cache · cost unknown\n"), "{text}");
-        assert!(text.contains("sessions  1; newest: 1: no end recorded: it runs, or was cut off\n"), "{text}");
+        assert!(text.contains("sessions  1; newest: 1: no end recorded: it runs, or was cut off; `longhaul run --continue` goes on with it then\n"), "{text}");
     }
 
     #[test]
