@@ -63,7 +63,7 @@ impl Past {
                 None => {}
             }
         }
-        let past = past.filter(|past| !past.conversation.is_empty()).ok_or("it was stopped before its first turn")?;
+        let past = past.filter(|past| !past.conversation.is_empty()).ok_or("its record ends before its first turn")?;
         if past.over || past.was_last_reply() {
             return Err("it had made its last turn");
         }

@@ -67,7 +67,7 @@ pub fn prepare(ws: &mut Workspace, dirty: Dirty, start: Start) -> Result<Option<
 /// Finds the session to go on with; says so if there is none.
 fn find(ws: &mut Workspace) -> Result<Option<Resumed>> {
     let Some(number) = transcript::unfinished(&ws.sessions())? else {
-        ws.notice("nothing to continue: no session was cut off, so a new one starts");
+        ws.notice("nothing to continue: no session was cut off; the run goes on from memory");
         return Ok(None);
     };
     match reopen(ws, number)? {
@@ -83,7 +83,7 @@ fn find(ws: &mut Workspace) -> Result<Option<Resumed>> {
 
 /// Opens a session again, or says why that cannot be.
 fn reopen(ws: &mut Workspace, number: u32) -> Result<Result<Resumed, String>> {
-    const EARLY: &str = "it was stopped before its first turn";
+    const EARLY: &str = "its record ends before its first turn";
     let dir = ws.sessions();
     let events = transcript::read(&dir, number)?;
     let Some(start) = events.iter().find(|event| event["type"] == "session_started") else {
@@ -91,7 +91,7 @@ fn reopen(ws: &mut Workspace, number: u32) -> Result<Result<Resumed, String>> {
     };
     let (Some(began), Some(untracked)) = (session::read_began(&dir, number), session::read_untracked(&dir, number))
     else {
-        return Ok(Err(EARLY.to_owned()));
+        return Ok(Err("nothing tells what the project was like when it began".to_owned()));
     };
     let mut past = match Past::read(&events) {
         Ok(past) => past,

@@ -189,7 +189,7 @@ fn with_nothing_to_continue_that_is_said_and_a_fresh_session_starts() {
     let project = Project::ready().feature("a", "test -f a").model([session([reply([hand_over()])]), makes("a")]);
     project.run(["run", "--continue", "--sessions", "1"]).exits(3).tells("nothing to continue");
 
-    continued(&project, 2).tells("nothing to continue: no session was cut off, so a new one starts");
+    continued(&project, 2).tells("nothing to continue: no session was cut off; the run goes on from memory");
 }
 
 #[test]
