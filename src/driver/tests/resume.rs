@@ -7,6 +7,15 @@ use crate::message::ToolResult;
 
 /// A session with all that a conversation can hold; each command leaves a mark of having run.
 fn eventful() -> Played {
+    let played = eventful_in(30_000);
+    assert!(!played.of("cleared").is_empty());
+    let sent = json!(played.of("sent")).to_string();
+    assert!(sent.contains("the same again") && sent.contains("notes, for: "), "{sent}");
+    played
+}
+
+/// The same in a window of this size.
+fn eventful_in(window: u64) -> Played {
     let ran = |name: &str| format!("{{ name = \"bash\", id = \"same\", input = {{ command = \"echo {name}\" }} }}");
     let note = r#"{ name = "memory", input = { command = "create", path = "/memories/notes/a.md", file_text = "x" } }"#;
     let large =
@@ -28,12 +37,9 @@ fn eventful() -> Played {
     let played = play(
         &mut Bench::new(),
         &format!("{replies}{HAND_OVER}"),
-        Play { window: 30_000, turns: 40, reminder: Some("notes"), ..Play::default() },
+        Play { window, turns: 40, reminder: Some("notes"), ..Play::default() },
     );
     assert!(matches!(played.ending(), Ending::HandedOver(_)), "{:?}", played.ending());
-    assert!(!played.of("cleared").is_empty());
-    let sent = json!(played.of("sent")).to_string();
-    assert!(sent.contains("the same again") && sent.contains("notes, for: "), "{sent}");
     played
 }
 
@@ -99,11 +105,44 @@ fn a_second_cut_finds_what_the_first_one_left() {
     }
 }
 
-fn without_marks(mut messages: Value) -> Value {
-    for block in messages.as_array_mut().unwrap().iter_mut().flat_map(|message| message["content"].as_array_mut()) {
-        block.iter_mut().for_each(|block| drop(block.as_object_mut().unwrap().shift_remove("cache_control")));
+#[test]
+fn what_was_sent_before_a_cut_stands_before_what_is_sent_after_it() {
+    // Thinking holds only after the very words it followed, and so does the cache.
+    let (mut bench, played) = (Bench::new(), eventful_in(0));
+    let replies = |messages: &[Value]| messages.iter().filter(|message| message["role"] == "assistant").count();
+    let messages_of = |request: &Value| without_marks(request["messages"].clone()).as_array().unwrap().clone();
+    let live: Vec<Vec<Value>> = played.requests.iter().map(messages_of).collect();
+    let mut compared = 0;
+    for cut in 2..played.events.len() {
+        let Some(again) = goes_on(&mut bench, &played.events[..cut], "") else { continue };
+        for field in ["system", "tools"] {
+            let of = |played: &Played| without_marks(played.requests[0][field].clone());
+            assert_eq!(of(&again), of(&played), "{field}");
+        }
+        let now = messages_of(&again.requests[0]);
+        // The hand-over was no longer answered by a request.
+        let Some(before) = live.iter().rfind(|messages| replies(messages) == replies(&now)) else { continue };
+        compared += 1;
+        let (newest, earlier) = before.split_last().unwrap();
+        assert_eq!(&now[..earlier.len()], earlier, "after line {cut}");
+        if played.events[cut - 1]["type"] == "sent" {
+            let blocks = newest["content"].as_array().unwrap();
+            assert_eq!(&now[earlier.len()]["content"].as_array().unwrap()[..blocks.len()], blocks, "after line {cut}");
+        }
     }
-    messages
+    assert!(compared > played.events.len() - 15, "{compared}");
+}
+
+fn without_marks(mut value: Value) -> Value {
+    match &mut value {
+        Value::Array(items) => items.iter_mut().for_each(|item| *item = without_marks(item.take())),
+        Value::Object(fields) => {
+            fields.shift_remove("cache_control");
+            fields.values_mut().for_each(|field| *field = without_marks(field.take()));
+        }
+        _ => {}
+    }
+    value
 }
 
 #[test]
