@@ -226,6 +226,55 @@ fn on_another_branch_or_without_its_feature_the_session_is_closed() {
 }
 
 #[test]
+fn a_tail_of_zeros_and_a_torn_line_hide_nothing_of_what_stands_before() {
+    let project = project([reply([appends("one")]), silence()].into_iter().chain(rest()));
+    kill_in_silence(&project);
+    let path = project.state().join("sessions/0001/events.jsonl");
+    let mut record = fs::read(&path).unwrap();
+    record.extend_from_slice(b"{\"type\":\"replied\",\"tu");
+    record.extend_from_slice(&[0; 4096]);
+    fs::write(&path, record).unwrap();
+
+    continued_despite_the_tear(&project);
+
+    assert_eq!(project.read("log"), "one\nrest\n");
+    assert_eq!(project.played().results_in(2), "[exit code 0]");
+}
+
+#[test]
+fn a_record_without_a_first_turn_is_closed() {
+    for (file, why) in [("events.jsonl", "its record ends before its first turn"), ("began.json", "nothing tells what")]
+    {
+        let first = session([reply([appends("one")]), silence()]);
+        let project = Project::ready().feature("a", "grep -q rest log").model([first, session(rest())]);
+        kill_in_silence(&project);
+        fs::remove_file(project.state().join("sessions/0001").join(file)).unwrap();
+
+        project.run(["run", "--continue"]).exits(0).tells(&format!("session 1 is not continued: {why}"));
+
+        assert_eq!(project.read("log"), "one\nrest\n");
+        assert_eq!(project.status("a"), "proven");
+    }
+}
+
+#[test]
+fn another_model_goes_on_in_a_project_that_moved() {
+    let project = project([reply([appends("one")]), silence()].into_iter().chain(rest()));
+    kill_in_silence(&project);
+    project.write("b", "a person's\n");
+    project.git(["add", "b"]);
+    project.git(["commit", "-qm", "by a person"]);
+
+    let run = project.run(["run", "--continue", "--model", "claude-haiku-5-5"]);
+    run.exits(0).tells("session 1 goes on with turn 2 · a").tells("claude-haiku-5-5");
+
+    is_sound(&project, 1);
+    assert_eq!(project.played().requests()[2]["model"], "claude-haiku-5-5");
+    assert_eq!(project.git(["log", "--format=%s"]), "wip(session 1)\nby a person\nfirst");
+    assert_eq!(project.read("log"), "one\nrest\n");
+}
+
+#[test]
 fn what_it_had_used_still_counts() {
     let project = project([reply([appends("one")]), silence()].into_iter().chain(rest()));
     kill_in_silence(&project);
