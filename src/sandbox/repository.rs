@@ -61,13 +61,9 @@ fn hold(mounts: &mut Mounts, folder: &Path, depth: u32) -> Result<()> {
 /// Holds what leads the other working trees of a repository to it.
 fn worktrees(mounts: &mut Mounts, common_dir: &Path) -> Result<()> {
     let all = common_dir.join("worktrees");
-    // What is missing could be made, as a link to a folder that is none of the project's.
-    if all.symlink_metadata().is_err() {
-        fs::create_dir(&all).with_context(|| format!("could not make `{}`", all.display()))?;
-    }
-    if all.is_symlink() || !all.is_dir() {
-        return Ok(());
-    }
+    refuse_link(&all, "remove the link; `git worktree add` makes the folder")?;
+    // Where there is none, commands could lay a link there that leads the mounts of the next sandbox elsewhere.
+    fs::create_dir_all(&all).with_context(|| format!("could not make `{}`", all.display()))?;
     // A folder that is a mount cannot be moved away with what is held in it.
     mounts.mount("--bind", &all, &all);
     for worktree in folders(&all) {
@@ -82,7 +78,7 @@ fn worktrees(mounts: &mut Mounts, common_dir: &Path) -> Result<()> {
 
 /// Holds the git folders of submodules, whose names may have several parts.
 fn submodules(mounts: &mut Mounts, folder: &Path, depth: u32) -> Result<()> {
-    if depth == 0 || !folder.is_dir() || folder.is_symlink() {
+    if depth == 0 || folder.is_symlink() || !folder.is_dir() {
         return Ok(());
     }
     if folder.join("HEAD").is_file() {

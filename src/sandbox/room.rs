@@ -106,11 +106,22 @@ impl Room {
             mounts.mount("--ro-bind", Path::new(program), Path::new(OWN_PROGRAM));
         }
         self.writable.iter().for_each(|folder| mounts.mount("--bind", folder, folder));
-        // Once more, over all that was shown since.
-        hide_keys(&mut mounts, settings);
+        self.hide_once_more(&mut mounts, settings);
         mounts.flags(&["--remount-ro", "/run"]);
         mounts.0.extend(["--chdir".into(), self.root.clone().into_os_string()]);
         Ok(mounts.0)
+    }
+
+    /// Hides last what was hidden first, so that no mount laid between uncovers it; but not what the user shows by name, nor
+    /// sockets of the project's own.
+    fn hide_once_more(&self, mounts: &mut Mounts, settings: &Settings) {
+        let real = settings.read.iter().filter_map(|folder| folder.canonicalize().ok());
+        let meant: Vec<PathBuf> = settings.read.iter().cloned().chain(real).collect();
+        let own: Vec<&PathBuf> = self.writable.iter().chain([&self.root, &self.common_dir]).collect();
+        let sockets = sockets(settings, &shown::shown(settings)).into_iter();
+        let sockets = sockets.filter(|socket| !own.iter().any(|folder| socket.starts_with(folder)));
+        let hidden = keys(settings).into_iter().chain(sockets);
+        hidden.filter(|path| !meant.iter().any(|shown| path.starts_with(shown))).for_each(|path| mounts.hide(&path));
     }
 
     /// Shows the project, and of its repository what commands may see and change.
@@ -148,7 +159,7 @@ fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
     }
     let shown = shown::shown(settings);
     shown.iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
-    hide_keys(mounts, settings);
+    keys(settings).iter().for_each(|key| mounts.hide(key));
     sockets(settings, &shown).iter().for_each(|socket| mounts.hide(socket));
     settings.read.iter().for_each(|folder| mounts.mount_if_there("--ro-bind", folder));
     if network == Network::On {
@@ -156,11 +167,9 @@ fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
     }
 }
 
-/// Hides what would let commands act for the machine or the user elsewhere.
-fn hide_keys(mounts: &mut Mounts, settings: &Settings) {
-    host_keys().iter().for_each(|key| mounts.hide(key));
-    MACHINE_SECRETS.iter().for_each(|path| mounts.hide(Path::new(path)));
-    homes::hidden(settings).iter().for_each(|file| mounts.hide(file));
+/// Lists what would let commands act for the machine or the user elsewhere.
+fn keys(settings: &Settings) -> Vec<PathBuf> {
+    [host_keys(), MACHINE_SECRETS.map(PathBuf::from).to_vec(), homes::hidden(settings)].concat()
 }
 
 /// Lists the sockets of the machine's services that are not hidden with a folder: a folder that cannot be written still

@@ -207,9 +207,10 @@ fn a_submodule_holds() {
 /// A link cannot be held: commands would put another one in its place.
 #[test]
 fn links_where_a_mount_would_have_to_be_are_refused_with_a_way_out() {
-    for name in [".git", ".git/hooks", ".git/config"] {
+    for name in [".git", ".git/hooks", ".git/config", ".git/worktrees"] {
         let Some(place) = held_in("project") else { return };
         let (path, away) = (place.root.join(name), place.folder().join("away"));
+        fs::create_dir_all(place.root.join(".git/worktrees")).unwrap();
         fs::rename(&path, &away).unwrap();
         symlink(&away, &path).unwrap();
         let mut room = place.room.clone();
@@ -218,6 +219,21 @@ fn links_where_a_mount_would_have_to_be_are_refused_with_a_way_out() {
         let error = opened.err().unwrap().to_string();
         assert!(error.contains(&path.display().to_string()) && error.contains("link"), "{error}");
     }
+}
+
+/// A mount through a link would make another folder writable, or show a file that is hidden.
+#[test]
+fn no_link_in_the_git_folder_leads_a_mount_elsewhere() {
+    let Some(place) = held_in("project") else { return };
+    let plant = place.run("ln -s /etc .git/modules; ln -s ../README .git/config.worktree; ln -s . .git/worktrees/in");
+    assert_eq!(plant.0, Exit::Code(0), "{}", plant.1);
+    assert!(place.root.join(".git/worktrees").is_dir(), "it is there, so that no link can be put in its place");
+    for attempt in ["mv .git/worktrees away", "rmdir .git/worktrees", "touch .git/hooks/x", "touch .git/modules/x"] {
+        let told = place.run(attempt);
+        assert_ne!(told.0, Exit::Code(0), "{attempt}: {}", told.1);
+    }
+    let seen = place.run("grep -c config.worktree /proc/self/mountinfo");
+    assert!(seen.1.starts_with('0'), "{}", seen.1);
 }
 
 /// The twin: where nothing is held, each of these tricks works, but for those that need a mount to take away, or the
