@@ -8,6 +8,7 @@ use crate::engine::workspace::Workspace;
 use crate::memory::Filter;
 use crate::project::Known;
 use crate::project::Mover;
+use crate::sandbox::Level;
 use crate::transcript;
 use anyhow::Result;
 
@@ -16,6 +17,10 @@ const NEWEST: usize = 200;
 
 /// Mends what a session that has just ended left broken; returns what was done, in sentences.
 pub(in crate::engine) fn after_session(ws: &Workspace, session: &Session) -> Result<Vec<String>> {
+    // A link made by the session would keep the next sandbox from opening.
+    if ws.settings.sandbox.level == Level::Bubblewrap {
+        ws.project.set_aside_links(&ws.outputs())?.into_iter().for_each(|text| ws.warn(text));
+    }
     set_aside_stale_locks(ws)?;
     if ws.project.is_whole(session.branch.as_deref()) {
         return Ok(Vec::new());

@@ -113,7 +113,9 @@ impl<'a> Workspace<'a> {
             Access::Look => None,
             Access::Change | Access::Work => Some(RunLock::take(&place.state.join("run.lock"))?),
         };
+        let mut links = Vec::new();
         if access == Access::Work && settings.sandbox.level == Level::Bubblewrap {
+            links = project.set_aside_links(&place.state.join("outputs"))?;
             project.hold_git(&settings.sandbox, Git::Writable)?;
         }
         let mut memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
@@ -121,6 +123,7 @@ impl<'a> Workspace<'a> {
             memory.watch()?;
         }
         let ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: lock };
+        links.into_iter().for_each(|text| ws.warn(text));
         if access != Access::Look {
             ws.end_orphans();
         }

@@ -345,7 +345,8 @@ impl Project {
     }
 }
 
-fn is_folder(path: &Path) -> bool {
+/// Tells whether a folder itself is there, and no link to one.
+pub(super) fn is_folder(path: &Path) -> bool {
     path.symlink_metadata().is_ok_and(|found| found.is_dir())
 }
 

@@ -20,6 +20,7 @@ mod mend;
 mod misplaced;
 mod names;
 mod nested;
+mod planted;
 mod rejoin;
 mod scratch;
 

@@ -214,6 +214,30 @@ fn a_project_reached_by_a_link_and_a_user_without_a_home_are_held_too() {
     assert_eq!(run.status.code(), Some(0), "{}", String::from_utf8_lossy(&run.stderr));
 }
 
+/// What a sandbox refuses to mount is set aside, or the project could never be worked on again.
+#[test]
+fn a_link_in_place_of_a_folder_of_the_repository_stops_no_later_run() {
+    let project = Project::ready().sandboxed().feature("a", "test -f a");
+    let plant = "mkdir -p .git/modules/x && cd .git/modules/x && touch HEAD && ln -s /etc hooks && ln -s /etc config";
+    let project = project.model([
+        session([reply([bash(plant)]), reply([hand_over()])]),
+        session([reply([bash("touch a")]), reply([hand_over()])]),
+    ]);
+    let worktrees = project.root().join(".git/worktrees");
+    std::fs::remove_dir(&worktrees).ok();
+    std::os::unix::fs::symlink("/etc", &worktrees).unwrap();
+
+    project
+        .run(["run"])
+        .exits(0)
+        .prints("done: 1 feature proven")
+        .shows("worktrees` was a link")
+        .shows("hooks` was a link");
+
+    assert!(!worktrees.is_symlink());
+    assert!(project.root().join(".git/longhaul/outputs/worktrees").is_symlink());
+}
+
 #[test]
 fn settings_of_git_that_are_turned_off_stay_off_inside() {
     let project = Project::ready().sandboxed().variable("GIT_CONFIG_GLOBAL", "/dev/null").feature("a", "test -f a");

@@ -225,15 +225,28 @@ fn links_where_a_mount_would_have_to_be_are_refused_with_a_way_out() {
 #[test]
 fn no_link_in_the_git_folder_leads_a_mount_elsewhere() {
     let Some(place) = held_in("project") else { return };
-    let plant = place.run("ln -s /etc .git/modules; ln -s ../README .git/config.worktree; ln -s . .git/worktrees/in");
+    fs::write(place.root.join("target"), "").unwrap();
+    let plant = place.run("ln -s /etc .git/modules; ln -s ../target .git/config.worktree; ln -s . .git/worktrees/in");
     assert_eq!(plant.0, Exit::Code(0), "{}", plant.1);
-    assert!(place.root.join(".git/worktrees").is_dir(), "it is there, so that no link can be put in its place");
     for attempt in ["mv .git/worktrees away", "rmdir .git/worktrees", "touch .git/hooks/x", "touch .git/modules/x"] {
         let told = place.run(attempt);
         assert_ne!(told.0, Exit::Code(0), "{attempt}: {}", told.1);
     }
-    let seen = place.run("grep -c config.worktree /proc/self/mountinfo");
-    assert!(seen.1.starts_with('0'), "{}", seen.1);
+    let mounted = place.run("cat /proc/self/mountinfo").1;
+    assert!(mounted.contains("/.git/worktrees ") && !mounted.contains("/target "), "{mounted}");
+}
+
+/// The keys in the homes of tools stay hidden, whatever is mounted over them later.
+#[test]
+fn a_folder_that_is_shown_later_uncovers_no_key() {
+    let Some(mut place) = held_in("project") else { return };
+    let tools = place.home().join(".cargo");
+    fs::create_dir_all(&tools).unwrap();
+    fs::write(tools.join("credentials.toml"), "token").unwrap();
+    fs::write(tools.join("env"), "public").unwrap();
+    place.room.writable.push(tools.clone());
+    let told = place.run(&format!("cat {0}/env {0}/credentials.toml", tools.display()));
+    assert!(told.1.contains("public") && !told.1.contains("token"), "{}", told.1);
 }
 
 /// The twin: where nothing is held, each of these tricks works, but for those that need a mount to take away, or the
