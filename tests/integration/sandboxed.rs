@@ -306,6 +306,31 @@ fn a_folder_on_the_path_into_which_others_can_write_is_not_shown() {
     project.run(["check", "a"]).exits(8).hides("not runnable");
 }
 
+/// What a person shows by name is shown, though it is a key; what lies beside it is not.
+#[test]
+fn a_key_that_is_shown_by_name_is_there_and_no_other() {
+    let keys = [".ssh/known_hosts", ".cargo/credentials.toml", ".ssh/id_ed25519", ".cargo/credentials"];
+    for (sandboxed, shown) in [(true, 2), (true, 0), (false, 4)] {
+        let project = Project::ready().feature("a", "test -f a");
+        for key in keys {
+            let path = project.home().join(key);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, format!("text of {key}\n")).unwrap();
+        }
+        let by_path = project.home().join(keys[1]).display().to_string();
+        let named = if shown == 2 { format!("[\"~/{}\", \"{by_path}\"]", keys[0]) } else { String::new() };
+        let project = if sandboxed { project.sandboxed() } else { project };
+        let reads = keys.map(|key| project.home().join(key).display().to_string()).join(" ");
+        let reads = format!("cat {reads}");
+        let project = project.variable("LONGHAUL_SANDBOX_READ", &named);
+        let told = told(&project.model([session([reply([bash(&reads)]), reply([hand_over()])])]));
+
+        for (number, key) in keys.iter().enumerate() {
+            assert_eq!(told[0].contains(&format!("text of {key}\n")), number < shown, "{key}, {sandboxed}: {told:?}");
+        }
+    }
+}
+
 /// Git's settings may lie anywhere, also where nothing else is shown.
 #[test]
 fn settings_of_git_in_a_file_of_the_home_hold_inside() {

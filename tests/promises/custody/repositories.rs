@@ -236,17 +236,19 @@ fn no_link_in_the_git_folder_leads_a_mount_elsewhere() {
     assert!(mounted.contains("/.git/worktrees ") && !mounted.contains("/target "), "{mounted}");
 }
 
-/// The keys in the homes of tools stay hidden, whatever is mounted over them later.
+/// The keys in the homes of tools stay hidden, whatever is mounted over them later; in plain mode, the twin, they are seen.
 #[test]
 fn a_folder_that_is_shown_later_uncovers_no_key() {
-    let Some(mut place) = held_in("project") else { return };
-    let tools = place.home().join(".cargo");
-    fs::create_dir_all(&tools).unwrap();
-    fs::write(tools.join("credentials.toml"), "token").unwrap();
-    fs::write(tools.join("env"), "public").unwrap();
-    place.room.writable.push(tools.clone());
-    let told = place.run(&format!("cat {0}/env {0}/credentials.toml", tools.display()));
-    assert!(told.1.contains("public") && !told.1.contains("token"), "{}", told.1);
+    let Some(held) = held_in("project") else { return };
+    for (mut place, seen) in [(held, false), (Place::plain(), true)] {
+        let tools = place.home().join(".cargo");
+        fs::create_dir_all(&tools).unwrap();
+        fs::write(tools.join("credentials.toml"), "token").unwrap();
+        fs::write(tools.join("env"), "public").unwrap();
+        place.room.writable.push(tools.clone());
+        let told = place.run(&format!("cat {0}/env {0}/credentials.toml", tools.display()));
+        assert!(told.1.contains("public") && told.1.contains("token") == seen, "{}", told.1);
+    }
 }
 
 /// The twin: where nothing is held, each of these tricks works, but for those that need a mount to take away, or the
