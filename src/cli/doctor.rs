@@ -5,7 +5,6 @@ use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
 use super::sandbox::Commands;
-use super::settings::outside;
 use super::settings::settle;
 use crate::config::Config;
 use crate::config::Sources;
@@ -43,7 +42,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let (config, read, mut findings) = settings(context)?;
     let settings = settle(&config, read, context, Commands::None)?;
     // A program that lies in the project is not the machine's.
-    let variables = &outside(context);
+    let variables = &context.environment.outside();
     let path = settings.gate.environment.get("PATH").map_or("", String::as_str);
     let machine = Machine::new(variables, path, mode(&config), config.shown("sandbox.network"));
     let mut all = doctor::machine(&machine);

@@ -1,7 +1,6 @@
 //! Settles what holds the commands of this run.
 
 use super::Context;
-use super::settings::outside;
 use crate::config::Config;
 use crate::sandbox;
 use crate::sandbox::Choice;
@@ -38,7 +37,7 @@ pub(super) fn settle(config: &Config, context: &Context, commands: Commands) -> 
     if commands == Commands::None {
         return Ok(settings);
     }
-    let choice = sandbox::choose(config.sandbox.mode, &outside(context))?;
+    let choice = sandbox::choose(config.sandbox.mode, &context.environment.outside())?;
     choice.told().iter().for_each(|told| context.output.warn(told));
     if let Choice::Bubblewrap(tried) = choice {
         settings.level = Level::Bubblewrap;

@@ -17,7 +17,6 @@ use crate::engine::settings::Recall;
 use crate::engine::settings::Settings;
 use crate::gate;
 use crate::memory::Caps;
-use crate::process;
 use crate::provider;
 use crate::provider::Secret;
 use crate::sandbox;
@@ -87,7 +86,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
             view_chars: config.memory.view_chars,
         },
         expire_unused: days(config.memory.expire_unused),
-        outer: without(&outside(context), &secret_names),
+        outer: without(&context.environment.outside(), &secret_names),
         inner: with_home(inner, variables),
         secrets: key.cloned().into_iter().collect(),
         session_start: config.hooks.session_start.clone(),
@@ -175,16 +174,6 @@ fn without(variables: &BTreeMap<String, String>, secrets: &[String]) -> BTreeMap
         .filter(|(name, _)| !secrets.contains(name))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect()
-}
-
-/// The variables with a `PATH` that leads into no project: what lies there an agent may have written.
-pub(super) fn outside(context: &Context) -> BTreeMap<String, String> {
-    let mut variables = context.environment.variables.clone();
-    let root = context.environment.directory.ancestors().find(|folder| folder.join(".git").exists());
-    if let (Some(path), Some(root)) = (variables.get_mut("PATH"), root) {
-        *path = process::path_outside(path, root);
-    }
-    variables
 }
 
 /// In plain mode the agent's commands keep the user's home, where their tools and their git identity live.

@@ -1,5 +1,6 @@
 //! What surrounds the process, taken once in `main` and handed down, so that tests can give another.
 
+use crate::process;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 
@@ -27,6 +28,16 @@ impl Environment {
     /// Returns a variable that is set to something.
     pub fn get(&self, name: &str) -> Option<&str> {
         self.variables.get(name).map(String::as_str).filter(|value| !value.is_empty())
+    }
+
+    /// Returns the variables with a `PATH` that leads into no project: what lies there an agent may have written.
+    pub fn outside(&self) -> BTreeMap<String, String> {
+        let mut variables = self.variables.clone();
+        let root = self.directory.ancestors().find(|folder| folder.join(".git").exists());
+        if let (Some(path), Some(root)) = (variables.get_mut("PATH"), root) {
+            *path = process::path_outside(path, root);
+        }
+        variables
     }
 
     /// Returns where the user's own settings lie; none without a home directory.
