@@ -2,8 +2,11 @@
 
 mod checkout;
 mod closure;
+mod disclosed;
+mod forged;
 mod git;
 mod overlay;
+mod prepared;
 mod proving;
 mod running;
 mod soft;
