@@ -119,6 +119,10 @@ fn tell_left_out(ws: &Workspace, leftover: &Leftover) {
     for (path, reason) in &leftover.left_out {
         ws.warn(format!("`{path}` was left out of the commit: {reason}"));
     }
+    if !leftover.own.is_empty() {
+        let own = listed(&leftover.own);
+        ws.warn(format!("`.longhaul/` is longhaul's own and belongs into no commit; it was taken out of git: {own}"));
+    }
     if !leftover.made_by_tools.is_empty() {
         let made = listed(&leftover.made_by_tools);
         ws.notice(format!(

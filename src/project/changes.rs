@@ -13,6 +13,8 @@ pub type Marks = BTreeMap<String, String>;
 
 /// The folder of memory's view. It is excluded, but the exclusion can be lost, or the folder added by force.
 const VIEW: &[u8] = b".longhaul/memory/";
+/// What would be in its place.
+const OWN: &[u8] = b".longhaul";
 
 /// Paths that differ from HEAD, relative to the root, in git's order. Ignored files are not among them, nor is the view
 /// of memory.
@@ -96,9 +98,8 @@ pub(super) fn parse(listing: &[u8]) -> Changes {
             _ => continue,
         };
         let fields: Vec<&[u8]> = entry.splitn(fields, |byte| *byte == b' ').collect();
-        let Some(path) = fields.last().filter(|path| !path.starts_with(VIEW)).map(|path| name_of(path)) else {
-            continue;
-        };
+        let Some(path) = fields.last().filter(|path| !path.starts_with(VIEW) && **path != OWN) else { continue };
+        let path = name_of(path);
         match fields.as_slice() {
             [b"?", ..] => changes.untracked.push(path),
             // Nothing staged, and the submodule itself is at the commit that is recorded.
@@ -132,7 +133,8 @@ mod tests {
         assert_eq!(changes.added, ["new\nline.rs"]);
         assert_eq!(changes.untracked, ["my notes.txt", r#""gr\xfcn""#]);
         assert_eq!(changes.submodules, ["dirty"]);
-        for nothing in [b"1 .M N... 1 1 1 a b .longhaul/memory/a\0? .longhaul/memory/b\0".as_slice(), b""] {
+        for nothing in [b"1 .M N... 1 1 1 a b .longhaul/memory/a\0? .longhaul/memory/b\0? .longhaul\0".as_slice(), b""]
+        {
             assert_eq!(parse(nothing), Changes::default());
         }
     }

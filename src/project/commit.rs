@@ -4,6 +4,7 @@ use super::Changes;
 use super::Identity;
 use super::Marks;
 use super::Project;
+use super::name_of;
 use super::names::bytes_of;
 use super::path_of;
 use anyhow::Context;
@@ -15,6 +16,9 @@ use std::path::Path;
 /// Untracked files above this size stay out of longhaul's commits. Tracked ones are committed whatever their size, and
 /// told: left out, they would make the tree uncommitted for ever, and the project has decided that it wants them.
 const LARGE: u64 = 10 << 20;
+
+/// The folder with memory's view.
+const OWN: &str = ".longhaul";
 
 const SECRET: &str = "its name looks like a secret";
 const UNREADABLE: &str = "it cannot be read";
@@ -34,6 +38,8 @@ pub struct Leftover {
     pub large: Vec<String>,
     /// Untracked files that tools make by themselves; no feature rests on their being committed.
     pub made_by_tools: Vec<String>,
+    /// Files below our own folder that were staged or committed, taken out of the index.
+    pub own: Vec<String>,
 }
 
 /// Runs `git` with a list on its standard input, on some index.
@@ -45,8 +51,10 @@ impl Project {
     ///
     /// A merge or a rebase that the session left open is committed as it lies: nothing is thrown away.
     pub fn commit_leftover(&self, message: &str, before: &Marks) -> Result<Leftover> {
+        let own = self.take_out_own()?;
         let (take, mut leftover) = self.select(before)?;
-        if take.is_empty() {
+        leftover.own = own;
+        if take.is_empty() && leftover.own.is_empty() {
             return Ok(leftover);
         }
         self.unstage(leftover.left_out.iter().filter(|(_, reason)| *reason == SECRET).map(|(path, _)| path))?;
@@ -60,6 +68,14 @@ impl Project {
         self.commit(&["commit", "--quiet", "--no-verify", "--allow-empty-message", "-m", message])?;
         leftover.commit = self.head()?.map(|head| head.commit);
         Ok(leftover)
+    }
+
+    /// Takes our own folder out of the index: whoever checks such a commit out would have another's memory there.
+    fn take_out_own(&self) -> Result<Vec<String>> {
+        let listing = self.git(&["ls-files", "-z", "--", OWN], None)?;
+        let own: Vec<String> = listing.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(name_of).collect();
+        self.unstage(own.iter())?;
+        Ok(own)
     }
 
     /// Takes paths out of the index; the files stay.

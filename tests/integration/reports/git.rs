@@ -121,8 +121,32 @@ fn e19_a_view_of_memory_that_was_added_by_force_stops_no_run() {
     let project =
         Project::ready().feature("f", "test -f f").model([session([reply([bash(add)]), reply([hand_over()])])]);
 
+    project.run(["run"]).exits(0).tells("`.longhaul/` is longhaul's own");
+    assert_eq!(project.git(["ls-tree", "-r", "--name-only", "HEAD"]), "README\nf");
     project.run(["run"]).exits(0);
-    project.run(["run"]).exits(0);
+}
+
+/// E19 past the files: whoever checks such a commit out would have the agent's files in place of memory's view.
+#[test]
+fn e19_what_was_committed_in_place_of_memorys_view_is_taken_out_again() {
+    let stage = "id=$(echo evil | git hash-object -w --stdin); git update-index --add --cacheinfo";
+    for (entry, commit) in [
+        ("100644,$id,.longhaul/memory/features.json", "git commit -qm work"),
+        ("100644,$id,.longhaul/templates/x", "true"),
+        ("120000,$id,.longhaul", "git commit -qm work"),
+        ("120000,$id,.longhaul", "true"),
+    ] {
+        let work = format!("touch f; git add f; {stage} {entry}; {commit}; git ls-files .longhaul");
+        let project =
+            Project::ready().feature("f", "test -f f").model([session([reply([bash(&work)]), reply([hand_over()])])]);
+
+        project.run(["run"]).exits(0).tells("`.longhaul/` is longhaul's own").hides("was left out");
+
+        let staged = project.played().results_in(2);
+        assert!(staged.starts_with(".longhaul"), "{entry}: {staged}");
+        assert_eq!(project.git(["ls-tree", "-r", "--name-only", "HEAD"]), "README\nf", "{entry}");
+        assert_eq!(project.git(["status", "--porcelain"]), "", "{entry}");
+    }
 }
 
 /// E24: a worktree whose folder was deleted by hand blocked the next run.
