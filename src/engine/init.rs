@@ -87,6 +87,7 @@ pub fn init<'a>(
 ) -> Result<(Workspace<'a>, Done)> {
     let read = read(sources)?;
     let mut project = Project::discover(dir, settings.outer.clone())?;
+    project.require_comparable()?;
     let place = Place::in_project(project.root(), project.common_dir());
     fs::create_dir_all(&place.state).with_context(|| {
         format!(

@@ -109,6 +109,10 @@ impl<'a> Workspace<'a> {
                 .hint("run `longhaul init` there first")
                 .into());
         }
+        // Who works sets aside what is in the way.
+        if access != Access::Work {
+            project.require_readable()?;
+        }
         let lock = match access {
             Access::Look => None,
             Access::Change | Access::Work => Some(RunLock::take(&place.state.join("run.lock"))?),

@@ -112,6 +112,7 @@ impl Gate<'_> {
 
     /// Runs the check the same way on what a commit of now would hold. Proves nothing.
     pub fn try_out(&self, check: &Check, known: &Known, pinned: PinnedBytes) -> Result<Trial> {
+        self.project.require_well_placed()?;
         if let Some(refused) = self.refusal(check, pinned)? {
             return Ok(refused);
         }

@@ -51,15 +51,28 @@ fn copy_over(parent: &OwnedFd, name: &OsStr, kept: &Path) -> std::io::Result<()>
     Ok(rustix::fs::unlinkat(parent, name, AtFlags::empty())?)
 }
 
+/// Returns a name that is not taken; in a few steps, since a command may have made any number of the same name.
 fn free_name(folder: &Path, name: &OsStr) -> PathBuf {
-    let numbered = |number: u32| {
+    let numbered = |number: u64| {
         let mut name = name.to_owned();
-        name.push(format!(".{number}"));
+        if number > 0 {
+            name.push(format!(".{number}"));
+        }
         folder.join(name)
     };
-    let names = std::iter::once(folder.join(name)).chain((1..).map(numbered));
-    let mut free = names.filter(|path| path.symlink_metadata().is_err());
-    free.next().unwrap_or_else(|| folder.join(name))
+    let is_taken = |number: &u64| numbered(*number).symlink_metadata().is_ok();
+    if !is_taken(&0) {
+        return numbered(0);
+    }
+    let (mut taken, mut free) = (0, 1);
+    while is_taken(&free) {
+        (taken, free) = (free, free * 2);
+    }
+    while free - taken > 1 {
+        let between = taken + (free - taken) / 2;
+        if is_taken(&between) { taken = between } else { free = between }
+    }
+    numbered(free)
 }
 
 #[cfg(test)]
@@ -70,7 +83,7 @@ mod tests {
     fn what_was_kept_before_is_not_written_over() {
         let folder = tempfile::tempdir().unwrap();
         let (path, kept) = (folder.path().join("index"), folder.path().join("kept"));
-        for (text, name) in [("one", "index"), ("two", "index.1"), ("three", "index.2")] {
+        for (text, name) in [("one", "index"), ("two", "index.1"), ("three", "index.2"), ("four", "index.3")] {
             fs::write(&path, text).unwrap();
             assert_eq!(set_aside(folder.path(), &path, &kept).unwrap(), kept.join(name));
             assert_eq!(fs::read_to_string(kept.join(name)).unwrap(), text);

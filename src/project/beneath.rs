@@ -14,6 +14,7 @@ use std::fs::File;
 use std::io::Read;
 use std::os::fd::AsRawFd;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -73,6 +74,14 @@ fn open_by_name(root: &Path, path: &Path) -> std::io::Result<Option<File>> {
         return Ok(None);
     }
     Ok(File::open(real).ok().filter(is_regular))
+}
+
+/// Tells whether a path leads to a pipe or a device. Nobody reads a lock, and `/dev/null` ends at once.
+pub(super) fn never_ends(path: &Path) -> bool {
+    let is_lock = path.extension().is_some_and(|extension| extension == "lock");
+    let Some(kind) = fs::metadata(path).ok().filter(|_| !is_lock).map(|found| found.file_type()) else { return false };
+    let is_empty = || path.canonicalize().is_ok_and(|path| path == Path::new("/dev/null"));
+    kind.is_fifo() || kind.is_block_device() || (kind.is_char_device() && !is_empty())
 }
 
 #[cfg(test)]

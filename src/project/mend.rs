@@ -376,7 +376,7 @@ fn is_of_another_form(error: &git2::Error) -> bool {
 
 /// Reads a file as short as a ref; none where there is another thing, a pipe or a link for example, that must not be
 /// opened.
-fn read_short(path: &Path) -> Option<String> {
+pub(super) fn read_short(path: &Path) -> Option<String> {
     let found = path.symlink_metadata().ok().filter(|found| found.is_file() && found.len() <= LONGEST_REF);
     found.and_then(|_| fs::read_to_string(path).ok())
 }

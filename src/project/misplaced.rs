@@ -3,6 +3,7 @@
 
 use super::Project;
 use super::aside::set_aside;
+use super::beneath::never_ends;
 use super::beneath::read_beneath;
 use super::listed;
 use crate::failure::Failure;
@@ -10,7 +11,6 @@ use crate::failure::Kind;
 use anyhow::Result;
 use std::fs;
 use std::fs::FileType;
-use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -18,6 +18,7 @@ use std::path::PathBuf;
 const NO_LINKS: [&str; 7] = ["refs", "logs", "packed-refs", "index", "shallow", "info", "objects"];
 /// Folders of refs, where a file would stand in the way of all those below.
 const FOLDERS: [&str; 5] = ["refs/heads", "refs/tags", "refs/remotes", "refs/longhaul", "refs/longhaul/base"];
+const MISPLACED: &str = "no git puts this into its folder";
 /// A larger list of where history ends is none.
 const LARGEST_SHALLOW: u64 = 16 << 20;
 
@@ -26,8 +27,6 @@ const LARGEST_SHALLOW: u64 = 16 << 20;
 enum Reach {
     /// Its own entries, of which links may lead to files elsewhere.
     Entries,
-    /// Those of the folders in it too.
-    Twice,
     All,
 }
 
@@ -35,28 +34,44 @@ impl Project {
     /// Moves what does not belong into the git folder into `keep_in` and says so.
     pub(super) fn set_aside_misplaced(&self, keep_in: &Path) -> Result<Vec<String>> {
         let mut told = Vec::new();
-        let own = self.repository.path().components().collect::<PathBuf>();
-        for folder in [Some(&self.common_dir), (own != self.common_dir).then_some(&own)].into_iter().flatten() {
+        for folder in self.folders() {
             // Only once the links at the top are gone can be looked below them.
-            self.move_aside(&top_links(folder), keep_in, &mut told)?;
-            self.move_aside(&misplaced_in(folder), keep_in, &mut told)?;
+            self.move_aside(&top_links(&folder), MISPLACED, keep_in, &mut told)?;
+            self.move_aside(&misplaced_in(&folder), MISPLACED, keep_in, &mut told)?;
         }
+        self.move_aside(&self.waits(), "git would wait for this for ever", keep_in, &mut told)?;
         Ok(told)
     }
 
-    fn move_aside(&self, found: &[PathBuf], keep_in: &Path, told: &mut Vec<String>) -> Result<()> {
+    /// Refuses a repository in which something has been misplaced, which is only moved between two sessions.
+    ///
+    /// # Errors
+    /// An integrity failure that names it.
+    pub fn require_well_placed(&self) -> Result<()> {
+        self.require_comparable()?;
+        let found = self.folders().iter().flat_map(|folder| [top_links(folder), misplaced_in(folder)].concat()).next();
+        let Some(path) = found.map(|path| path.display().to_string()) else { return Ok(()) };
+        let text = format!("no git puts `{path}` into its folder");
+        Err(Failure::new(Kind::Integrity, text).hint(format!("`rm '{path}'` takes it away")).into())
+    }
+
+    /// Returns the git folder, and that of this working tree where it has one of its own.
+    fn folders(&self) -> Vec<PathBuf> {
+        let own = self.repository.path().components().collect::<PathBuf>();
+        let shared = (own != self.common_dir).then(|| self.common_dir.clone());
+        shared.into_iter().chain([own]).collect()
+    }
+
+    fn move_aside(&self, found: &[PathBuf], why: &str, keep_in: &Path, told: &mut Vec<String>) -> Result<()> {
         if found.is_empty() {
             return Ok(());
         }
         for path in found {
-            set_aside(&self.common_dir, path, keep_in)?;
+            let inside = path.starts_with(&self.common_dir);
+            set_aside(if inside { &self.common_dir } else { &self.root }, path, keep_in)?;
         }
         let names: Vec<String> = found.iter().map(|path| path.display().to_string()).collect();
-        told.push(format!(
-            "no git puts this into its folder, so it was moved to `{}`: {}",
-            keep_in.display(),
-            listed(&names)
-        ));
+        told.push(format!("{why}, so it was moved to `{}`: {}", keep_in.display(), listed(&names)));
         Ok(())
     }
 }
@@ -88,7 +103,7 @@ fn top_links(folder: &Path) -> Vec<PathBuf> {
 
 fn misplaced_in(folder: &Path) -> Vec<PathBuf> {
     let mut found = Vec::new();
-    let places = [("", Reach::Entries), ("info", Reach::Entries), ("objects", Reach::Twice)];
+    let places = [("", Reach::Entries), ("info", Reach::Entries), ("objects", Reach::All)];
     for (name, reach) in places.into_iter().chain([("refs", Reach::All), ("logs", Reach::All)]) {
         look_below(&folder.join(name), reach, &mut found);
     }
@@ -105,13 +120,12 @@ fn misplaced_in(folder: &Path) -> Vec<PathBuf> {
 
 /// Adds what is misplaced below a folder, of which no more than one is open at a time.
 fn look_below(top: &Path, reach: Reach, into: &mut Vec<PathBuf>) {
-    let mut folders = vec![(top.to_owned(), 0)];
-    while let Some((folder, depth)) = folders.pop() {
+    let mut folders = vec![top.to_owned()];
+    while let Some(folder) = folders.pop() {
         for entry in fs::read_dir(&folder).into_iter().flatten().flatten() {
             let Ok(kind) = entry.file_type() else { continue };
-            let deeper = reach == Reach::All || (reach == Reach::Twice && depth == 0);
-            if kind.is_dir() && deeper {
-                folders.push((entry.path(), depth + 1));
+            if kind.is_dir() && reach == Reach::All {
+                folders.push(entry.path());
             } else if is_misplaced(&entry, kind, reach) {
                 into.push(entry.path());
             }
@@ -126,14 +140,9 @@ fn is_misplaced(entry: &fs::DirEntry, kind: FileType, reach: Reach) -> bool {
         return false;
     }
     if kind.is_symlink() {
-        let leads_to_a_wait = || fs::metadata(entry.path()).is_ok_and(|to| never_ends(to.file_type()));
-        return reach != Reach::Entries || leads_to_a_wait();
+        return reach != Reach::Entries || never_ends(&entry.path());
     }
-    never_ends(kind)
-}
-
-fn never_ends(kind: FileType) -> bool {
-    kind.is_fifo() || kind.is_char_device() || kind.is_block_device()
+    never_ends(&entry.path())
 }
 
 #[cfg(test)]

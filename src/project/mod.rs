@@ -23,6 +23,7 @@ mod nested;
 mod planted;
 mod rejoin;
 mod scratch;
+mod waits;
 
 use crate::failure::Failure;
 use crate::failure::Kind;
@@ -119,6 +120,7 @@ impl Project {
 
     /// Opens the repository around `dir` as [`Project::discover`] does; none where there is none.
     pub fn find(dir: &Path, environment: BTreeMap<String, String>) -> Result<Option<Self>> {
+        waits::require_opens(dir)?;
         let found = Repository::discover(dir);
         if let Some(torn) = torn(dir, &found) {
             return Err(torn.into());

@@ -25,6 +25,7 @@ pub fn project(
     settings: &Settings,
     machine: &Machine<'_>,
 ) -> Result<Vec<Finding>> {
+    project.require_comparable()?;
     // What is inside the project can have settings that make git run programs.
     if let Some(held) = machine.held(&settings.sandbox) {
         project.hold_git(&held, Git::ReadOnly)?;

@@ -74,6 +74,69 @@ fn what_would_be_waited_for_or_never_ends_holds_up_nothing() {
     }
 }
 
+/// Makes a pipe below the project, in place of what is there.
+fn pipe(path: &str) -> String {
+    format!("mkdir -p $(dirname {path}); rm -rf {path}; mkfifo {path}")
+}
+
+/// Git itself reads these, and waits: that it does is the twin.
+const WAITED_FOR: [&str; 5] = [
+    ".gitignore",
+    "s/.gitattributes",
+    "n/.git/HEAD",
+    ".git/index",
+    ".git/objects/info/commit-graphs/commit-graph-chain",
+];
+
+#[test]
+fn a_pipe_that_git_waits_for_holds_up_no_session_and_no_check_in_one() {
+    for path in WAITED_FOR {
+        let work = "mkdir -p s; touch a s/x; git init -q n; git add a s; git commit -qm work";
+        let waits = "timeout 1 sh -c 'git status >/dev/null && git log --format=%s main >/dev/null'; echo git: $?";
+        let work = format!("{work}; {}; {waits}", pipe(path));
+        let checks = reply([bash(&work), call("check", json!({}))]);
+        let project = Project::ready().feature("a", "test -f a").model([session([checks, reply([hand_over()])])]);
+
+        project.run(["run"]).exits(0).tells(path).tells("so it was moved to");
+
+        let results = project.played().results_in(2);
+        assert!(results.contains("git: 124"), "{path}: {results}");
+        assert!(results.contains(&format!("{path}` is a pipe or a device")), "{path}: {results}");
+    }
+}
+
+#[test]
+fn a_pipe_that_a_killed_run_left_is_named_by_commands_that_look_and_moved_by_a_run() {
+    for path in ["objects/info/alternates", "objects/pack/multi-pack-index", "refs/heads/main", "packed-refs", "index"]
+    {
+        let project = ready("touch a; git add a; git commit -qm work");
+        let path = format!(".git/{path}");
+        let planted = std::process::Command::new("sh").args(["-c", &pipe(&path)]).current_dir(project.root()).status();
+        assert!(planted.unwrap().success());
+
+        for command in [&["status"][..], &["show", "a"]] {
+            project.run(command).exits(7).shows("is a pipe or a device").shows(&path).shows("`longhaul run`");
+        }
+        project.run(["doctor"]).exits(1).prints("is a pipe or a device");
+        project.run(["run"]).exits(0).tells(&path).prints("done: 1 feature proven");
+        project.run(["status"]).exits(0);
+    }
+}
+
+/// These are read before anything can be mended.
+#[test]
+fn a_pipe_that_would_be_read_as_soon_as_the_repository_is_opened_is_named() {
+    for path in ["config", "shallow", "commondir", "info/grafts"] {
+        let project = ready("touch a");
+        let path = format!(".git/{path}");
+        let planted = std::process::Command::new("sh").args(["-c", &pipe(&path)]).current_dir(project.root()).status();
+        assert!(planted.unwrap().success());
+        for command in ["status", "run", "init"] {
+            project.run([command]).exits(7).shows(&path).shows("is a pipe or a device").shows("rm '");
+        }
+    }
+}
+
 #[test]
 fn a_pipe_in_place_of_an_object_is_a_commit_that_cannot_be_read() {
     let project = ready(
