@@ -44,6 +44,7 @@ use crate::prompts::Recalled;
 use crate::provider::Client;
 use crate::sandbox::Git;
 use crate::sandbox::Sandbox;
+use crate::sandbox::Ways;
 use crate::tools;
 use crate::tools::Artifacts;
 use crate::tools::Kind;
@@ -190,10 +191,11 @@ fn play(
     let desk = ws.project.scratch_folder(&ws.settings.gate.scratch, "session")?;
     let commands = ws.settings.sandbox.commands();
     let sandbox = ws.sandbox(Git::Writable, commands, &[&session.artifacts], &[desk.path()])?;
-    let script = ws.init_script()?;
+    let (ways, script) = (ws.ways(), ws.init_script()?);
     let artifacts = Artifacts::new(&session.artifacts, &ws.settings.secrets);
     let init_result =
         script.as_deref().map(|script| start(ws, &sandbox, script, (session.number, &artifacts))).transpose()?;
+    ws.reopen(&ways);
     let (first, seen) = first(ws, (client, budget), session, cut, init_result)?;
     let settings = asking(ws, budget)?;
     let checklist = ws.checklist()?;
@@ -206,6 +208,7 @@ fn play(
         memory: &mut ws.memory,
         sandbox: &sandbox,
         desk: desk.path().to_owned(),
+        ways: ways.clone(),
         environment,
         artifacts,
         limits: ws.settings.tool_limits.clone(),
@@ -239,13 +242,18 @@ fn play(
     let ending = first.turns(&driver, &mut tools, budget);
     let tampered = tools.toolbox.tampered();
     drop(tools);
-    // Nothing of the session may change files, or answer, while its check runs.
+    close(ws, sandbox, &ways);
+    Ok((ending?, tampered))
+}
+
+/// Ends what the session started: nothing of it may change files, or answer, while its check runs.
+fn close(ws: &Workspace, sandbox: Sandbox, ways: &Ways) {
     let survivors = sandbox.end();
     drop(sandbox);
+    ws.reopen(ways);
     if !survivors.is_empty() {
         ws.notice(format!("ended with the session: {}", named(&survivors)));
     }
-    Ok((ending?, tampered))
 }
 
 /// What the turns begin with.

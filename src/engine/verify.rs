@@ -100,7 +100,10 @@ pub fn judge(ws: &Workspace, feature: &Feature, at: &Occasion) -> Result<Verdict
             .hint(format!("`longhaul feature edit {}` gives it one", feature.id))
             .into());
     };
-    let verdict = ws.gate(at)?.judge(&feature.id, check, &known(ws, feature), &|id| ws.pinned(id))?;
+    let ways = ws.ways();
+    let verdict = ws.gate(at)?.judge(&feature.id, check, &known(ws, feature), &|id| ws.pinned(id));
+    ws.reopen(&ways);
+    let verdict = verdict?;
     keep_moved(ws, &verdict)?;
     Ok(verdict)
 }

@@ -39,6 +39,7 @@ use crate::sandbox::Level;
 use crate::sandbox::Network;
 use crate::sandbox::Room;
 use crate::sandbox::Sandbox;
+use crate::sandbox::Ways;
 use crate::tools;
 use crate::tools::Phase;
 use crate::transcript;
@@ -169,6 +170,23 @@ impl<'a> Workspace<'a> {
     /// Returns the folder for outputs of checks that ran outside a session.
     pub fn outputs(&self) -> PathBuf {
         self.memory.place().state.join("outputs")
+    }
+
+    /// Notes the folders that have to be entered whatever a command does.
+    pub fn ways(&self) -> Ways {
+        let (root, git) = (self.project.root(), self.project.common_dir());
+        let Place { state, repository, view, .. } = self.memory.place();
+        let inside = ["objects", "refs", "refs/heads", "logs", "info"].map(|name| git.join(name));
+        let view = view.parent().into_iter().chain([view.as_path()]).map(Path::to_owned);
+        let all = [root, git, state, repository].map(Path::to_owned).into_iter().chain([self.sessions()]);
+        Ways::of(all.chain(inside).chain(view))
+    }
+
+    /// Opens them again and says so.
+    pub fn reopen(&self, ways: &Ways) {
+        for folder in ways.reopen() {
+            self.warn(format!("`{}` could not be entered any more; it was opened again for you", folder.display()));
+        }
     }
 
     /// Tells an event to the person and to the session's record.

@@ -17,6 +17,7 @@ mod repository;
 mod room;
 mod shown;
 mod supervisor;
+mod ways;
 mod wire;
 
 pub use bubblewrap::Bubblewrap;
@@ -48,6 +49,7 @@ pub use shown::hidden;
 pub use shown::hidden_in;
 pub use shown::left_out;
 pub use supervisor::supervise;
+pub use ways::Ways;
 
 use crate::process::Command;
 use crate::process::Finished;

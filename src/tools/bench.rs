@@ -100,6 +100,7 @@ impl Bench {
             root,
             memory: &mut self.memory,
             sandbox: &self.sandbox,
+            ways: Default::default(),
             desk: outside.clone(),
             origin,
             environment: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),

@@ -63,6 +63,7 @@ use crate::memory::ToolUse;
 use crate::message::ToolCall;
 use crate::message::ToolResult;
 use crate::sandbox::Sandbox;
+use crate::sandbox::Ways;
 
 /// What the tools of one session work on.
 pub struct Workplace<'a> {
@@ -73,6 +74,8 @@ pub struct Workplace<'a> {
     pub sandbox: &'a Sandbox,
     /// A folder of the shell's own, outside the project, that commands can write into.
     pub desk: PathBuf,
+    /// Folders that are entered after each command.
+    pub ways: Ways,
     /// Session, feature and project commit of what is written.
     pub origin: Origin,
     /// The whole environment of the agent's commands.
@@ -247,10 +250,11 @@ impl<'a> Toolbox<'a> {
         if !self.project_is_there() {
             return Err(ToolError::Fatal(anyhow!("the project's folder `{}` is gone", self.place.root.display())));
         }
+        let opened = reopened(&self.place.ways);
         let origin = Origin { author: Author::External, ..origin.clone() };
         let findings = self.place.memory.inspect(&origin, self.place.artifacts.folder())?;
         self.tampered |= findings.tampered();
-        if let Some(told) = findings::told(&findings) {
+        for told in opened.into_iter().chain(findings::told(&findings)) {
             result.content = Value::String(format!("{}\n{told}", result.as_text().trim_end_matches('\n')));
         }
         Ok(result)
@@ -260,6 +264,13 @@ impl<'a> Toolbox<'a> {
         let definitions = self.definitions();
         definitions.iter().filter_map(|tool| tool["name"].as_str()).map(|name| format!("`{name}`")).collect()
     }
+}
+
+/// Opens again what a command shut longhaul out of, and says so.
+fn reopened(ways: &Ways) -> Option<String> {
+    let names: Vec<String> = ways.reopen().iter().map(|folder| format!("`{}`", folder.display())).collect();
+    (!names.is_empty())
+        .then(|| format!("[{} could not be entered any more: opened again for its owner]", names.join(", ")))
 }
 
 fn identity(folder: &Path) -> Option<(u64, u64)> {

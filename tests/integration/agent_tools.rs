@@ -100,6 +100,7 @@ impl Session {
             root: project.root().to_owned(),
             memory: &mut memory,
             sandbox: &sandbox,
+            ways: longhaul::sandbox::Ways::default(),
             desk: self.project.home().to_owned(),
             origin,
             environment: environment.clone(),

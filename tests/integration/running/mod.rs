@@ -20,6 +20,7 @@ mod odd_files;
 mod opening;
 mod places;
 mod repository;
+mod shut;
 mod stopping;
 
 /// A session that makes the file `name`, which is what most checks here look for, and hands over.
