@@ -134,7 +134,8 @@ impl Project {
             Failure::usage(format!("`{}` is a bare repository", repository.path().display()))
                 .hint("run longhaul in a clone that has a working tree")
         })?;
-        let common_dir = repository.commondir().components().collect();
+        let common_dir: PathBuf = repository.commondir().components().collect();
+        [&root, &common_dir].into_iter().try_for_each(|path| require_text(path))?;
         let mut environment = environment;
         if let Some(path) = environment.get_mut("PATH") {
             *path = process::path_outside(path, &root);
@@ -248,6 +249,16 @@ fn torn(dir: &Path, found: &Result<Repository, git2::Error>) -> Option<Failure> 
         git.join("HEAD").display()
     );
     Some(Failure::new(Kind::Integrity, text).hint(hint))
+}
+
+/// Refuses a path that is no text: records and settings are text, and so are the variables by which `git` is told where to work.
+fn require_text(path: &Path) -> Result<(), Failure> {
+    if path.to_str().is_some() {
+        return Ok(());
+    }
+    let text =
+        format!("the path of the project, `{}`, is not UTF-8, and longhaul works in no such folder", path.display());
+    Err(Failure::usage(text).hint("rename the folder whose name that is, or move the project out of it"))
 }
 
 /// Says why git opens no repository though there is one, and the way out.

@@ -8,6 +8,7 @@ use crate::support::reply;
 use crate::support::session;
 use serde_json::json;
 use std::fs;
+use std::os::unix::ffi::OsStrExt;
 use std::os::unix::fs::PermissionsExt;
 
 #[test]
@@ -99,6 +100,23 @@ fn init_outside_a_repository_says_what_to_do() {
     fs::remove_dir_all(project.root().join(".git")).unwrap();
 
     project.run(["init"]).exits(2).tells("is not inside a git repository").tells("git init");
+}
+
+#[test]
+fn a_folder_whose_path_is_not_utf_8_is_refused_by_its_name() {
+    let project = Project::ready().feature("a", "test -f a");
+    let odd = project.root().with_file_name(std::ffi::OsStr::from_bytes(b"my\xffproject"));
+    fs::rename(project.root(), &odd).unwrap();
+
+    for args in [vec!["init"], vec!["status", "--json"], vec!["check", "a"], vec!["run"]] {
+        let output = project.command(&args).current_dir(&odd).output().unwrap();
+        let said = String::from_utf8_lossy(&output.stderr).into_owned();
+        assert_eq!(output.status.code(), Some(2), "{args:?}: {said}");
+        assert!(
+            said.contains("/my\u{fffd}project`, is not UTF-8") && said.contains("hint: rename"),
+            "{args:?}: {said}"
+        );
+    }
 }
 
 #[test]
