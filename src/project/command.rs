@@ -3,6 +3,7 @@
 use super::Project;
 use super::committed;
 use super::misplaced::require_shallow_list;
+use super::no_git_folder;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::process;
@@ -21,6 +22,9 @@ use std::time::Duration;
 const LIMIT: Duration = Duration::from_secs(600);
 /// Most bytes of a listing that are read; a longer one is an error, never cut in silence.
 const LISTING: usize = 256 << 20;
+
+/// Lines of what git says of a failure that are told.
+const SAID: usize = 10;
 
 /// A working tree other than the project's, with its index.
 #[derive(Clone, Debug)]
@@ -111,14 +115,21 @@ impl Project {
             Exit::NotStarted(reason) => Err(Failure::new(Kind::Failed, format!("could not run `git`: {reason}"))
                 .hint("install git and see that it is on PATH")
                 .into()),
+            _ if !self.is_git_folder() => Err(no_git_folder(&self.root, &self.common_dir).into()),
             exit => {
                 // Some reasons, such as `nothing to commit`, are told as data.
                 let said = [finished.errors.text(), finished.output.last_lines(5)];
-                let said =
-                    said.iter().map(|text| text.trim()).find(|text| !text.is_empty()).unwrap_or("it said nothing");
+                let said = said.iter().map(|text| text.trim()).find(|text| !text.is_empty());
+                let said = said.map_or_else(|| "it said nothing".to_owned(), first_lines);
                 bail!("`git {name}` failed in `{}` ({exit}): {said}", self.root.display())
             }
         }
+    }
+
+    /// Tells whether git still takes the git folder for one; a session's own commands may take it apart.
+    fn is_git_folder(&self) -> bool {
+        let head = self.repository.path().join("HEAD");
+        head.symlink_metadata().is_ok() && ["refs", "objects"].iter().all(|name| self.common_dir.join(name).is_dir())
     }
 
     /// Runs `git` and returns its output as one trimmed line of text.
@@ -130,6 +141,13 @@ impl Project {
     pub(super) fn git_changing_line(&self, args: &[&str]) -> Result<String> {
         Ok(line(&self.git_changing(args, None)?))
     }
+}
+
+/// Cuts what git said of a failure: what it goes on with is its manual.
+fn first_lines(said: &str) -> String {
+    let lines: Vec<&str> = said.lines().take(SAID).collect();
+    let more = if said.lines().count() > SAID { "\n…" } else { "" };
+    lines.join("\n") + more
 }
 
 fn line(output: &[u8]) -> String {

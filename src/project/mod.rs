@@ -241,14 +241,29 @@ fn torn(dir: &Path, found: &Result<Repository, git2::Error>) -> Option<Failure> 
     if is_own {
         return None;
     }
-    let git = root.join(".git");
-    let text = format!("`{}` is no git folder any more: its `HEAD`, `refs` or `objects` is gone", git.display());
+    Some(no_git_folder(root, &root.join(".git")))
+}
+
+/// Says what is gone of a git folder that git takes for none, and the way out.
+fn no_git_folder(root: &Path, git: &Path) -> Failure {
+    let (shown, objects) = (git.display(), git.join("objects"));
+    if !objects.is_dir() {
+        let text = format!("`{}` is gone, and with it the commits of the project", objects.display());
+        let hint = format!(
+            "the files in `{root}` and longhaul's memory are still there. Copy `objects` back from a backup or another clone, or \
+             make it anew and `git fetch` from where you pushed to; with neither, start a new history of the files: \
+             `cd '{shown}'; mkdir objects; rm -rf refs packed-refs index; mkdir refs; cd '{root}'; git add -A; git commit -m \
+             'begin anew'`",
+            root = root.display(),
+        );
+        return Failure::new(Kind::Integrity, text).hint(hint);
+    }
+    let text = format!("`{shown}` is no git folder any more: its `HEAD` or `refs` is gone");
     let hint = format!(
-        "write a line `ref: refs/heads/BRANCH` into `{}` with the branch you were on, make the folder that is missing, then \
-         `longhaul run` mends the rest",
-        git.join("HEAD").display()
+        "write a line `ref: refs/heads/BRANCH` into `{shown}/HEAD` with the branch you were on, make the folder that is \
+         missing, then `longhaul run` mends the rest"
     );
-    Some(Failure::new(Kind::Integrity, text).hint(hint))
+    Failure::new(Kind::Integrity, text).hint(hint)
 }
 
 /// Refuses a path that is no text: records and settings are text, and so are the variables by which `git` is told where to work.

@@ -134,6 +134,22 @@ fn a_git_folder_that_is_none_any_more_is_told_and_is_no_part_of_the_project_arou
 }
 
 #[test]
+fn a_history_that_a_session_deleted_ends_the_run_with_what_is_left_and_the_way_on() {
+    let deletes = session([reply([bash("touch b; rm -rf .git/objects")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").feature("b", "test -f b && test -f c");
+    let project = project.model([makes("a"), deletes, makes("c")]);
+
+    let gone = "/.git/objects` is gone, and with it the commits of the project";
+    project.run(["run"]).exits(7).tells(gone).tells("and longhaul's memory are still there").hides("usage: git diff");
+    let run = project.run(["status"]);
+    run.exits(7).tells(gone);
+
+    let (_, way_on) = run.stderr.split_once("a new history of the files: `").unwrap();
+    shell(&project, way_on.split_once("`\n").unwrap().0);
+    project.run(["run"]).exits(0).prints("done: 2 features proven");
+}
+
+#[test]
 fn a_head_of_which_nothing_is_known_is_left_as_it_is() {
     let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
     project.run(["run"]).exits(0);
