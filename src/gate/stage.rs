@@ -21,6 +21,7 @@ use crate::gate::verdict::Trial;
 use crate::gate::words;
 use crate::process;
 use crate::project::Entry;
+use crate::project::NotLaidOut;
 use crate::project::Project;
 use crate::sandbox::Level;
 use anyhow::Result;
@@ -61,7 +62,9 @@ impl Gate<'_> {
         pinned: PinnedBytes,
     ) -> Result<std::result::Result<Tree, Trial>> {
         match self.staged(check, site, tree, pinned) {
-            // Whoever works in the tree can make its files too many to look at; that ends the check, not the run.
+            // Whoever works in the tree can make its files too many to look at, or such that they cannot be written anew;
+            // that ends the check, not the run.
+            Err(error) if error.is::<NotLaidOut>() => Ok(Err(Trial::refused(Finding::NotReady, error.to_string()))),
             Err(error) => match error.downcast::<Failure>() {
                 Ok(failure) if failure.kind == Kind::Usage => {
                     Ok(Err(Trial::refused(Finding::CheckChanged, failure.message)))

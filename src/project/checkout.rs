@@ -4,6 +4,7 @@ use super::Marks;
 use super::Project;
 use super::blob_id;
 use super::command::Elsewhere;
+use super::command::refusal;
 use super::name_of;
 use crate::failure::Failure;
 use crate::failure::Kind;
@@ -16,6 +17,8 @@ use git2::Tree;
 use git2::TreeEntry;
 use std::collections::BTreeSet;
 use std::ffi::OsStr;
+use std::fmt::Display;
+use std::fmt::Formatter;
 use std::fs;
 use std::io::Write;
 use std::os::unix::ffi::OsStrExt;
@@ -44,6 +47,18 @@ pub enum EntryKind {
     Link,
     Submodule,
 }
+
+/// A tree holds what git cannot write here, such as a name that is too long.
+#[derive(Debug)]
+pub struct NotLaidOut(String);
+
+impl Display for NotLaidOut {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        write!(formatter, "the commit cannot be laid out: {}", self.0)
+    }
+}
+
+impl std::error::Error for NotLaidOut {}
 
 impl EntryKind {
     /// Tells what an entry is; none for a folder.
@@ -94,7 +109,8 @@ impl Project {
             .with_context(|| format!("could not make the folder `{}`", place.folder.display()))?;
         // What a sparse checkout leaves out belongs to the commit like the rest.
         let whole = ["-c", "core.sparseCheckout=false", "-c", "submodule.recurse=false"];
-        self.git_elsewhere(place, &[&whole[..], &["read-tree", "--reset", "-u", tree]].concat(), None)?;
+        let written = self.git_elsewhere(place, &[&whole[..], &["read-tree", "--reset", "-u", tree]].concat(), None);
+        written.map_err(|error| refusal(&error).map_or(error, |why| NotLaidOut(why).into()))?;
         let mut missing = Vec::new();
         let known = self.submodules(&place.folder)?;
         for entry in self.entries(tree)?.into_iter().filter(|entry| entry.kind == EntryKind::Submodule) {

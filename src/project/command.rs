@@ -26,6 +26,19 @@ const LISTING: usize = 256 << 20;
 /// Lines of what git says of a failure that are told.
 const SAID: usize = 10;
 
+/// What git says where the machine is at fault, or another git, and not what it was asked to do.
+const OF_THE_MACHINE: [&str; 9] = [
+    "No space left",
+    "Disk quota exceeded",
+    "Read-only file system",
+    "Input/output error",
+    "Too many open files",
+    "Cannot allocate memory",
+    "out of memory",
+    "insufficient permission",
+    ".lock'",
+];
+
 /// A working tree other than the project's, with its index.
 #[derive(Clone, Debug)]
 pub struct Elsewhere {
@@ -143,6 +156,15 @@ impl Project {
     }
 }
 
+/// Returns why git refused these very files; none where anything else may be at fault.
+pub(super) fn refusal(error: &anyhow::Error) -> Option<String> {
+    let text = error.to_string();
+    let (_, said) = text.split_once(" (exit code ").and_then(|(_, rest)| rest.split_once("): "))?;
+    let of_files =
+        error.downcast_ref::<Failure>().is_none() && !OF_THE_MACHINE.iter().any(|words| said.contains(words));
+    of_files.then(|| said.lines().last().unwrap_or_default().trim().to_owned())
+}
+
 /// Cuts what git said of a failure: what it goes on with is its manual.
 fn first_lines(said: &str) -> String {
     let lines: Vec<&str> = said.lines().take(SAID).collect();
@@ -152,4 +174,31 @@ fn first_lines(said: &str) -> String {
 
 fn line(output: &[u8]) -> String {
     String::from_utf8_lossy(output).trim().to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use anyhow::anyhow;
+
+    #[test]
+    fn what_git_refuses_of_files_is_told_from_a_fault_of_the_machine() {
+        let refused = |said: &str| refusal(&anyhow!("`git add` failed in `/p` (exit code 128): {said}"));
+        assert_eq!(refused("hint: x\nfatal: BOM is required in 'a'").as_deref(), Some("fatal: BOM is required in 'a'"));
+        for machine in [
+            "fatal: unable to write: No space left on device",
+            "fatal: Unable to create '/p/.git/index.lock': File exists.\n\nAnother git process seems to be running",
+            "error: insufficient permission for adding an object to repository database .git/objects",
+        ] {
+            assert_eq!(refused(machine), None, "{machine}");
+        }
+        assert_eq!(refusal(&anyhow!("`git add` failed in `/p` (timed out): it said nothing")), None);
+        assert_eq!(refusal(&Failure::new(Kind::Integrity, "x (exit code 1): y").into()), None);
+    }
+
+    #[test]
+    fn a_manual_is_cut() {
+        assert_eq!(first_lines("one\ntwo"), "one\ntwo");
+        assert_eq!(first_lines(&"line\n".repeat(11)), "line\n".repeat(10) + "…");
+    }
 }

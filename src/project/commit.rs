@@ -4,11 +4,13 @@ use super::Changes;
 use super::Identity;
 use super::Marks;
 use super::Project;
+use super::command::refusal;
 use super::name_of;
 use super::names::bytes_of;
 use super::path_of;
 use anyhow::Context;
 use anyhow::Result;
+use std::borrow::Cow;
 use std::io::ErrorKind;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
@@ -33,7 +35,7 @@ pub struct Leftover {
     /// The new commit; absent when nothing was left over.
     pub commit: Option<String>,
     /// Untracked files left out, each with the reason.
-    pub left_out: Vec<(String, &'static str)>,
+    pub left_out: Vec<(String, Cow<'static, str>)>,
     /// Files above 10 MB that were taken, since git tracks them.
     pub large: Vec<String>,
     /// Untracked files that tools make by themselves; no feature rests on their being committed.
@@ -59,7 +61,7 @@ impl Project {
         }
         self.unstage(leftover.left_out.iter().filter(|(_, reason)| *reason == SECRET).map(|(path, _)| path))?;
         let refused = self.add_all(take, &|args, list| self.git_changing(args, Some(list)).map(drop))?;
-        leftover.left_out.extend(refused.into_iter().map(|path| (path, "git refuses to add it")));
+        leftover.left_out.extend(refused.into_iter().map(|(path, why)| (path, why.into())));
         // Taking files out of the index and back in leaves nothing; an open merge is ended by a commit all the same.
         let staged = self.git(&["diff", "--cached", "--name-only", "-z"], None)?;
         if staged.is_empty() && !self.repository.path().join("MERGE_HEAD").exists() {
@@ -87,8 +89,9 @@ impl Project {
         self.git_changing(&["update-index", "--force-remove", "-z", "--stdin"], Some(list)).map(drop)
     }
 
-    /// Puts paths into an index as they lie here, and returns those that git refuses; `git` runs a command on that index.
-    pub(super) fn add_all(&self, paths: Vec<String>, git: OnIndex) -> Result<Vec<String>> {
+    /// Puts paths into an index as they lie here, and returns those that git refuses, each with the reason; `git` runs a
+    /// command on that index.
+    pub(super) fn add_all(&self, paths: Vec<String>, git: OnIndex) -> Result<Vec<(String, String)>> {
         // git refuses to add what such a path holds; to the commit, the file that was there is gone.
         let (gone, take): (Vec<String>, Vec<String>) = paths.into_iter().partition(|path| self.cannot_be_added(path));
         let list = |paths: &[String]| paths.iter().flat_map(|path| bytes_of(path).into_iter().chain([0])).collect();
@@ -100,11 +103,18 @@ impl Project {
             return Ok(Vec::new());
         }
         let Err(error) = git(&add, list(&take)) else { return Ok(Vec::new()) };
+        if refusal(&error).is_none() {
+            return Err(error);
+        }
         // One path that git refuses, such as a name it takes for its own, must not keep out the rest.
-        let all = take.len();
-        let alone = |path: &String| git(&add, list(std::slice::from_ref(path))).is_err();
-        let refused: Vec<String> = take.into_iter().filter(alone).collect();
-        if refused.len() == all && all > 1 { Err(error) } else { Ok(refused) }
+        let mut refused = Vec::new();
+        for path in take {
+            if let Err(error) = git(&add, list(std::slice::from_ref(&path))) {
+                let Some(why) = refusal(&error) else { return Err(error) };
+                refused.push((path, format!("git refuses to add it: {why}")));
+            }
+        }
+        Ok(refused)
     }
 
     /// Tells whether [`Project::commit_leftover`] would find anything to take.
@@ -115,7 +125,7 @@ impl Project {
     /// Takes nothing: what [`Project::commit_leftover`] would have taken is left out, for this reason.
     pub fn leave_leftover(&self, before: &Marks, reason: &'static str) -> Result<Leftover> {
         let (take, mut leftover) = self.select(before)?;
-        leftover.left_out.extend(take.into_iter().map(|path| (path, reason)));
+        leftover.left_out.extend(take.into_iter().map(|path| (path, reason.into())));
         Ok(leftover)
     }
 
@@ -125,21 +135,21 @@ impl Project {
         let mut leftover = Leftover::default();
         take.retain(|path| !added.contains(path) || !looks_secret(&lossy(path)));
         let staged = added.into_iter().filter(|path| looks_secret(&lossy(path)));
-        leftover.left_out.extend(staged.map(|path| (path, SECRET)));
+        leftover.left_out.extend(staged.map(|path| (path, SECRET.into())));
         let (unreadable, readable) = take.into_iter().partition(|path| self.is_unreadable(path));
         take = readable;
-        leftover.left_out.extend(Vec::into_iter(unreadable).map(|path| (path, UNREADABLE)));
+        leftover.left_out.extend(Vec::into_iter(unreadable).map(|path| (path, UNREADABLE.into())));
         leftover.large = take.iter().filter(|path| self.size(path) > LARGE).cloned().collect();
         let made: (Vec<String>, Vec<String>) = untracked.into_iter().partition(|path| is_made_by_tools(&lossy(path)));
         leftover.made_by_tools = made.0;
         for path in made.1.into_iter().filter(|path| !self.is_untouched(path, before)) {
             match self.reason_to_leave_out(&path) {
-                Some(reason) => leftover.left_out.push((path, reason)),
+                Some(reason) => leftover.left_out.push((path, reason.into())),
                 None => take.push(path),
             }
         }
         let inside = submodules.into_iter().filter(|path| !before.contains_key(path));
-        leftover.left_out.extend(inside.map(|path| (path, "its changes are inside a submodule")));
+        leftover.left_out.extend(inside.map(|path| (path, "its changes are inside a submodule".into())));
         Ok((take, leftover))
     }
 

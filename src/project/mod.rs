@@ -52,6 +52,7 @@ pub use changes::Marks;
 pub use changes::listed;
 pub use checkout::Entry;
 pub use checkout::EntryKind;
+pub use checkout::NotLaidOut;
 pub use checkout::file_id;
 pub use command::Elsewhere;
 pub use commit::Leftover;

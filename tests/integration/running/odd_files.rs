@@ -5,6 +5,7 @@ use crate::support::bash;
 use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::session;
+use serde_json::json;
 use std::os::unix::process::CommandExt;
 use std::process::Command;
 use std::time::Duration;
@@ -101,4 +102,41 @@ fn tests_that_cannot_be_looked_at_end_the_check_and_not_the_run() {
         .exits(2)
         .tells("`tests/**`")
         .tells("take some out with `!pattern`");
+}
+
+/// A tree can hold what no disk takes; git writes no such file, and says so.
+#[test]
+fn a_commit_that_cannot_be_laid_out_is_not_ready_and_the_run_goes_on() {
+    let long = "touch a; git add -A; name=$(printf %0300d 0); blob=$(git hash-object -w a); \
+        tree=$( (git ls-tree HEAD; printf '100644 blob %s\ta\n100644 blob %s\t%s\n' $blob $blob $name) | git mktree); \
+        git update-ref HEAD $(git commit-tree $tree -p HEAD -m long); git read-tree HEAD; \
+        git update-index --skip-worktree $name";
+    let plays = |text: &str| session([reply([bash(text)]), reply([hand_over()])]);
+    let back = "git update-index --force-remove $(printf %0300d 0); git commit -qm short";
+    for project in [Project::ready(), Project::ready().sandboxed()] {
+        let project = project.feature("a", "test -f a").model([plays(long), plays(back)]);
+
+        let run = project.run(["run", "--sessions", "1"]);
+        run.exits(3).tells("check a: not ready").tells("the commit cannot be laid out").tells("File name too long");
+        assert_eq!((project.status("a").as_str(), &project.stored("a")["attempts"]), ("open", &json!(1)));
+
+        project.run(["run"]).exits(0).prints("done: 1 feature proven");
+    }
+}
+
+#[test]
+fn files_that_git_refuses_are_left_out_with_its_reason_and_the_run_goes_on() {
+    let odd = "echo '* working-tree-encoding=UTF-16' > .gitattributes; echo a > a; echo b > README";
+    let plays = |text: &str| session([reply([bash(text)]), reply([hand_over()])]);
+    for project in [Project::ready(), Project::ready().in_place()] {
+        let project = project
+            .feature("a", "test -f a")
+            .model([plays(odd), plays("rm .gitattributes; git add -A; git commit -qm work")]);
+
+        let run = project.run(["run"]);
+
+        let refused = "`README` was left out of the commit: git refuses to add it: fatal: BOM is required in 'README'";
+        run.exits(0).tells(refused).tells("not in any commit: `README`").prints("done: 1 feature proven");
+        assert_eq!(project.git(["log", "--format=%s"]), "work\nfirst");
+    }
 }
