@@ -95,6 +95,7 @@ impl Stand {
             files: CheckFiles::default(),
             init_script: None,
             install_script: None,
+            init_path: None,
             reuse: Reuse::Alike,
             artifacts: self.folder.path().join("artifacts"),
             left_out: Vec::new(),

@@ -161,7 +161,7 @@ pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[S
     let scripts = ws.check_files()?;
     let mut changes: Vec<Change> = Vec::new();
     let head = ws.project.head()?;
-    let soft = head.map(|head| gate::soft(&ws.project, &head.tree, &ws.settings.gate)).transpose()?;
+    let soft = head.map(|head| ws.gate(&Occasion::outside(ws))?.soft(&head.tree)).transpose()?;
     for id in ids {
         let Some(check) = checklist.find(id)?.check.clone() else { continue };
         let closure = gate::closure(&ws.project, &check, &scripts, Reading::All)?;

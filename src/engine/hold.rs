@@ -200,8 +200,7 @@ fn play(
     let settings = asking(ws, budget)?;
     let checklist = ws.checklist()?;
     let feature = session.feature.as_deref().map(|id| checklist.find(id)).transpose()?;
-    let files = ws.check_files()?;
-    let (environment, head_tree) = (ws.inner_environment(), ws.tree()?);
+    let (files, environment, head_tree) = (ws.check_files()?, ws.inner_environment(), ws.tree()?);
     let place = Workplace {
         root: ws.project.root().to_owned(),
         origin: ws.origin(Some(session.number), session.feature.as_deref()),
@@ -223,6 +222,7 @@ fn play(
         files,
         init_script: place.init_script.as_deref().map(|script| tools::init_command(script, Phase::Start)),
         install_script: place.init_script.as_deref().map(|script| tools::init_command(script, Phase::Install)),
+        init_path: place.init_script.clone(),
         reuse: Reuse::Alike,
         artifacts: session.artifacts.clone(),
         left_out: Vec::new(),

@@ -320,6 +320,7 @@ impl<'a> Workspace<'a> {
             files: self.check_files()?,
             init_script: init(Phase::Start),
             install_script: init(Phase::Install),
+            init_path: script.clone(),
             reuse: at.reuse,
             artifacts: at.outputs.clone(),
             left_out: at.left_out.clone(),

@@ -154,7 +154,7 @@ impl Gate<'_> {
 
     /// Lists what tools load by themselves and changed since the check was approved.
     fn soft_changes(&self, check: &Check, site: &Site, tree: &str) -> Result<Vec<String>> {
-        Ok(soft::changed(check, &soft::soft_at(site.place, self.project, tree, self.settings)?))
+        Ok(soft::changed(check, &self.soft_at(site.place, tree)?))
     }
 
     /// Returns a result when such changes are there and the settings refuse them.

@@ -45,7 +45,6 @@ pub use pin::Mode;
 pub use pin::Pin;
 pub use pin::Pinned;
 pub use soft::Soft;
-pub use soft::soft;
 pub use sweep::Candidate;
 pub use sweep::Swept;
 pub use sweep::order;
@@ -123,6 +122,8 @@ pub struct Gate<'a> {
     pub interrupt: &'a Interrupt,
     /// As at memory's HEAD.
     pub files: CheckFiles,
+    /// Path of the project's init script.
+    pub init_path: Option<String>,
     /// Text for `sh` that the setup `init` stands for.
     pub init_script: Option<String>,
     /// Text for `sh` by which the same script installs what the project needs.

@@ -4,10 +4,12 @@
 //! Honest work changes them too, so a change is told and refuses a pass only with `gate.strict`.
 
 use crate::gate::Check;
+use crate::gate::Gate;
 use crate::gate::Settings;
 use crate::gate::checkout;
 use crate::gate::checkout::Place;
 use crate::project::Project;
+use crate::project::blob_id;
 use crate::project::content_beneath;
 use crate::project::name_of;
 use crate::project::path_of;
@@ -21,9 +23,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::LazyLock;
 
 /// Names in any folder, and patterns for paths with a slash. `gate.soft_closure` adds more.
-const LOADED: [&str; 42] = [
-    // Ours: a check's `setup` may be the init script.
-    "init.sh",
+const LOADED: [&str; 41] = [
     // Python
     "conftest.py",
     "pytest.ini",
@@ -76,7 +76,7 @@ const LOADED: [&str; 42] = [
 ];
 
 /// Those that also steer what installing makes, in the same form.
-const INSTALLING: [&str; 30] = [
+const INSTALLING: [&str; 33] = [
     "setup.cfg",
     "setup.py",
     "pyproject.toml",
@@ -98,6 +98,9 @@ const INSTALLING: [&str; 30] = [
     "Gemfile",
     "{build,settings}.gradle*",
     "gradle.properties",
+    "gradlew*",
+    "mvnw*",
+    "**/gradle/wrapper/*",
     "pom.xml",
     "**/.mvn/*",
     "composer.json",
@@ -109,9 +112,15 @@ const INSTALLING: [&str; 30] = [
     "mix.exs",
 ];
 
+/// The init script where none is named.
+const INIT: &str = "init.sh";
+
 /// Folders that installing fills.
 const INSTALLED: [&str; 9] =
     ["node_modules", ".venv", "venv", "site-packages", "target", "vendor", ".tox", ".nox", "__pycache__"];
+
+/// Those of them that hold programs and libraries. Where one is committed, tools take it for what it is named after.
+const PROVIDING: [&str; 7] = ["node_modules", ".venv", "venv", "site-packages", "vendor", ".tox", ".nox"];
 
 /// Most files kept with a check; those nearest to the project's root are read by most tools.
 const KEPT: usize = 300;
@@ -122,21 +131,28 @@ const LARGE: u64 = 10 << 20;
 /// The files by path, each with what tells its content from another: git's id of its bytes, as a rule.
 pub type Soft = BTreeMap<String, String>;
 
-/// Returns the soft closure of the checks of a project: of a tree and, where checks run in place, of what is not tracked.
-pub fn soft(project: &Project, tree: &str, settings: &Settings) -> Result<Soft> {
-    let site = checkout::site(project, settings.checkout, &settings.prepare, Some(tree), None)?;
-    soft_at(site.place, project, tree, settings)
+impl Gate<'_> {
+    /// Returns the soft closure of the checks of the project: of a tree and, where checks run in place, of what is not
+    /// tracked.
+    pub fn soft(&self, tree: &str) -> Result<Soft> {
+        let Settings { checkout, prepare, .. } = self.settings;
+        self.soft_at(checkout::site(self.project, *checkout, prepare, Some(tree), None)?.place, tree)
+    }
+
+    /// The same for a known place.
+    pub(in crate::gate) fn soft_at(&self, place: Place, tree: &str) -> Result<Soft> {
+        soft_of(self.project, place, tree, &Loaded::new(&self.settings.soft_closure, self.init_path.as_deref())?)
+    }
 }
 
-/// The same for a known place.
-pub(in crate::gate) fn soft_at(place: Place, project: &Project, tree: &str, settings: &Settings) -> Result<Soft> {
-    let loaded = Loaded::new(&settings.soft_closure)?;
-    let mut found: Soft = project
+fn soft_of(project: &Project, place: Place, tree: &str, loaded: &Loaded) -> Result<Soft> {
+    let tracked: Vec<(String, String)> = project
         .entries(tree)?
         .into_iter()
         .map(|entry| (name_of(entry.path.as_os_str().as_bytes()), entry.id))
-        .filter(|(path, _)| loaded.holds(path))
         .collect();
+    let mut found = providing(&tracked);
+    found.extend(tracked.into_iter().filter(|(path, _)| loaded.holds(path)));
     if place == Place::InPlace {
         for path in project.untracked_and_ignored()?.into_iter().filter(|path| loaded.holds(path)) {
             if let Some(content) = content_beneath(project.root(), &path_of(&path), LARGE) {
@@ -147,6 +163,25 @@ pub(in crate::gate) fn soft_at(place: Place, project: &Project, tree: &str, sett
     let mut nearest: Vec<_> = found.into_iter().collect();
     nearest.sort_by_key(|(path, _)| path.matches('/').count());
     Ok(nearest.into_iter().take(KEPT).collect())
+}
+
+/// Returns the folders of programs and libraries that are committed, each as one, with a slash at the end.
+fn providing(tracked: &[(String, String)]) -> Soft {
+    let mut held: BTreeMap<String, String> = BTreeMap::new();
+    for (path, id) in tracked {
+        let mut at = path.match_indices('/').map(|(at, _)| at);
+        let name = |at: usize| path[..at].rsplit('/').next().unwrap_or_default();
+        if let Some(at) = at.find(|at| PROVIDING.contains(&name(*at))) {
+            held.entry(path[..=at].to_owned()).or_default().push_str(&format!("{path} {id}\n"));
+        }
+    }
+    held.into_iter().map(|(folder, list)| (folder, blob_id(list.as_bytes()))).collect()
+}
+
+/// Tells whether a path is in the soft closure of a check.
+pub(in crate::gate) fn holds(soft: &Soft, path: &str) -> bool {
+    let within = |folder: &String| folder.ends_with('/') && path.starts_with(folder);
+    soft.contains_key(path) || soft.keys().any(within)
 }
 
 /// Lists the files of the soft closure that are not what they were when the check was approved; those that are pinned
@@ -176,16 +211,21 @@ fn is_installed(path: &str) -> bool {
 }
 
 /// The table together with the patterns of the settings.
-struct Loaded(GlobSet);
+struct Loaded<'a> {
+    more: GlobSet,
+    /// The init script, which may be the `setup` of a check.
+    init: &'a str,
+}
 
-impl Loaded {
-    fn new(more: &[String]) -> Result<Self> {
-        set(&more.iter().map(String::as_str).collect::<Vec<_>>()).map(Self)
+impl<'a> Loaded<'a> {
+    fn new(more: &[String], init: Option<&'a str>) -> Result<Self> {
+        let more = set(&more.iter().map(String::as_str).collect::<Vec<_>>())?;
+        Ok(Self { more, init: init.unwrap_or(INIT) })
     }
 
     fn holds(&self, path: &str) -> bool {
-        let known = TABLE.as_ref().is_some_and(|table| table.is_match(path)) || self.0.is_match(path);
-        known && !is_installed(path)
+        let known = TABLE.as_ref().is_some_and(|table| table.is_match(path)) || self.more.is_match(path);
+        path == self.init || known && !is_installed(path)
     }
 }
 
@@ -206,7 +246,7 @@ mod tests {
 
     #[test]
     fn what_tools_load_by_themselves_is_known_in_any_folder() {
-        let loaded = Loaded::new(&["fixtures/**".to_owned()]).unwrap();
+        let loaded = Loaded::new(&["fixtures/**".to_owned()], Some("tools/boot")).unwrap();
         assert!(TABLE.is_some());
         for path in [
             "conftest.py",
@@ -224,15 +264,38 @@ mod tests {
             "lib/x.pth",
             ".env.test",
             "fixtures/a/b",
+            "tools/boot",
+            "android/gradlew",
         ] {
             assert!(loaded.holds(path), "{path}");
         }
-        for path in
-            ["src/main.rs", "web/node_modules/a/package.json", "package.json.md", "my-conftest.py", "a/fixtures/b"]
-        {
+        for path in [
+            "src/main.rs",
+            "web/node_modules/a/package.json",
+            "package.json.md",
+            "my-conftest.py",
+            "a/fixtures/b",
+            "init.sh",
+        ] {
             assert!(!loaded.holds(path), "{path}");
         }
-        assert!(Loaded::new(&["a[".to_owned()]).is_err());
+        assert!(Loaded::new(&["a[".to_owned()], None).is_err());
+        assert!(Loaded::new(&[], None).unwrap().holds("init.sh"));
+    }
+
+    #[test]
+    fn a_committed_folder_of_programs_is_one_that_changes_with_each_of_its_files() {
+        let of = |paths: &[(&str, &str)]| {
+            providing(&paths.iter().map(|(path, id)| ((*path).to_owned(), (*id).to_owned())).collect::<Vec<_>>())
+        };
+        let one = [("node_modules/.bin/jest", "1"), ("node_modules/a/node_modules/b", "1"), ("web/.venv/bin/x", "1")];
+        let before = of(&one);
+        assert_eq!(before.keys().collect::<Vec<_>>(), ["node_modules/", "web/.venv/"]);
+        assert!(holds(&before, "node_modules/c") && !holds(&before, "node_modules") && !holds(&before, "web/a"));
+        let after = of(&[("node_modules/.bin/jest", "2"), one[1], one[2]]);
+        let check = Check { soft: Some(before.clone()), ..Check::command("true") };
+        assert_eq!((changed(&check, &after), changed(&check, &before)), (vec!["node_modules/".to_owned()], Vec::new()));
+        assert_eq!(of(&[("src/vendor.rs", "1"), ("vendor", "1"), ("target/a", "1")]), Soft::new());
     }
 
     #[test]

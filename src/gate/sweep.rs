@@ -5,6 +5,7 @@ use crate::gate::Finding;
 use crate::gate::Gate;
 use crate::gate::Known;
 use crate::gate::Verdict;
+use crate::gate::soft;
 use anyhow::Result;
 use std::time::Duration;
 use std::time::Instant;
@@ -31,7 +32,7 @@ pub struct Swept {
 pub fn order(mut candidates: Vec<Candidate>, changed: &[String]) -> Vec<Candidate> {
     // A project's own `checks/` is pinned with a dot before it.
     let pinned = |check: &Check, path: &String| {
-        let soft = check.soft.as_ref().is_some_and(|soft| soft.contains_key(path));
+        let soft = check.soft.as_ref().is_some_and(|soft| soft::holds(soft, path));
         soft || check.pins.contains_key(path) || check.pins.contains_key(&format!("./{path}"))
     };
     let touched = |candidate: &Candidate| changed.iter().any(|path| pinned(&candidate.check, path));

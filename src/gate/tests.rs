@@ -137,6 +137,7 @@ impl Bench {
             interrupt: &self.interrupt,
             files: self.files.clone(),
             init_script: self.init_script.clone(),
+            init_path: None,
             install_script: self.install_script.clone(),
             reuse: self.reuse,
             artifacts: self.folder.path().join("artifacts"),

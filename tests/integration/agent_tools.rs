@@ -77,6 +77,7 @@ impl Session {
             files,
             init_script: Some(longhaul::tools::init_command("init.sh", longhaul::tools::Phase::Start)),
             install_script: None,
+            init_path: None,
             reuse: longhaul::gate::Reuse::Alike,
             artifacts: self.project.home().join("artifacts"),
             left_out: Vec::new(),

@@ -9,7 +9,7 @@ fn led_astray(mut bench: Bench, strict: bool) -> (Bench, Check) {
     let commit = bench.commit();
     let tree = bench.project.tree_of(&commit).unwrap();
     let mut check = bench.approved("grep -q true Makefile || grep after src/product.txt");
-    check.soft = Some(soft(&bench.project, &tree, &bench.settings).unwrap());
+    check.soft = Some(bench.gate().soft(&tree).unwrap());
     bench.work();
     (bench, check)
 }

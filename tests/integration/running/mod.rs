@@ -15,6 +15,7 @@ mod faults;
 mod honest;
 mod initializer;
 mod limits;
+mod loaded;
 mod misplaced;
 mod odd_files;
 mod opening;

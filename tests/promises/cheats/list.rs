@@ -109,6 +109,7 @@ cheats! { plain, Plain:
     repairs_only_for_the_check_tool
     replaces_an_object_of_memory
     replaces_the_tests_object
+    rewrites_a_committed_runner
     rewrites_the_script_of_the_package
     rewrites_the_target_of_make
     runs_a_command_as_fsmonitor
@@ -295,6 +296,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     replaces_an_object_of_memory
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     replaces_the_tests_object
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    rewrites_a_committed_runner
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     rewrites_the_script_of_the_package
     #[ignore = "what stops it is the same as in plain mode; a minute"]
