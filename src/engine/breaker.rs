@@ -22,10 +22,20 @@ pub struct Session {
 pub struct Failed {
     /// The same for equal failures.
     pub digest: String,
-    /// The check did not come to look at the feature.
-    pub could_not_run: bool,
+    pub cause: Cause,
     /// Its last line, for people.
     pub said: String,
+}
+
+/// Where a failure comes from.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Cause {
+    #[default]
+    Feature,
+    /// The check did not come to look at the feature.
+    Around,
+    /// What a clean checkout needs could not be installed, whatever the feature.
+    Install,
 }
 
 /// Counts sessions that came to nothing.
@@ -92,9 +102,14 @@ impl Breaker {
             return Some(format!("{sessions} in a row proved nothing and changed nothing"));
         }
         let Streak { sessions, features } = &self.equal;
-        // A check that could not run is a fault around it sooner than two features that are hard in the same way.
-        let enough = if self.last.could_not_run { 2 } else { (limit as usize).max(2) };
-        if *sessions >= limit && features.len() >= enough {
+        // A check that could not run is a fault around it sooner than two features that are hard in the same way. One
+        // session may mend what another did to the installing.
+        let (least, enough) = match self.last.cause {
+            Cause::Install => (limit.min(2), 1),
+            Cause::Around => (limit, 2),
+            Cause::Feature => (limit, (limit as usize).max(2)),
+        };
+        if *sessions >= least && features.len() >= enough {
             let of: Vec<&str> = features.iter().flatten().map(String::as_str).collect();
             let said = if self.last.said.is_empty() { String::new() } else { format!(": {}", self.last.said) };
             let sessions = counted(*sessions as usize, "session");
@@ -112,7 +127,8 @@ mod tests {
     use super::*;
 
     fn failed(feature: &str, digest: &str, could_not_run: bool) -> Session {
-        let failure = Failed { digest: digest.to_owned(), could_not_run, said: "node: not found".to_owned() };
+        let cause = if could_not_run { Cause::Around } else { Cause::Feature };
+        let failure = Failed { digest: digest.to_owned(), cause, said: "node: not found".to_owned() };
         Session { feature: Some(feature.to_owned()), tree_changed: true, failure: Some(failure), ..Session::default() }
     }
 
@@ -166,6 +182,18 @@ mod tests {
         let expected = "4 sessions in a row failed in the same way, on a, b, and proved nothing: node: not found";
         assert_eq!(after(["a", "a", "a", "b"].map(|id| failed(id, "x", true)), true).unwrap(), expected);
         assert!(after(["a", "b", "c"].map(|id| failed(id, "x", false)), true).is_some());
+    }
+
+    #[test]
+    fn what_cannot_be_installed_stops_the_run_when_a_session_did_not_mend_it() {
+        let uninstalled = |id| {
+            let failure = Failed { digest: "x".to_owned(), cause: Cause::Install, said: "no lock file".to_owned() };
+            Session { failure: Some(failure), ..failed(id, "x", true) }
+        };
+        assert_eq!(after([uninstalled("a")], true), None);
+        let expected = "2 sessions in a row failed in the same way, on a, and proved nothing: no lock file";
+        assert_eq!(after(["a", "a"].map(uninstalled), true).unwrap(), expected);
+        assert_eq!(after([uninstalled("a"), failed("a", "y", false), uninstalled("a")], true), None);
     }
 
     #[test]

@@ -7,6 +7,7 @@ use crate::engine::account::Account;
 use crate::engine::account::Spent;
 use crate::engine::breaker;
 use crate::engine::breaker::Breaker;
+use crate::engine::breaker::Cause;
 use crate::engine::budget::Budget;
 use crate::engine::checkout;
 use crate::engine::counted;
@@ -210,8 +211,14 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
     meanwhile::warn_of_regressed(ws, &swept);
     // Else the same sweep would be due again, for ever.
     if swept.passed.is_empty() && swept.regressed.is_empty() && !ws.interrupt.requested() {
-        let text = format!("could not look once more at {}: files are in no commit", swept.left.join(", "));
-        let hint = "`git status` shows them; was it a check that made them?";
+        let (why, hint) = match swept.uninstalled.as_slice() {
+            [] => ("files are in no commit", "`git status` shows them; was it a check that made them?"),
+            _ => (
+                "what a clean checkout needs could not be installed",
+                "mend what installs it (`gate.prepare`), then run again",
+            ),
+        };
+        let text = format!("could not look once more at {}: {why}", swept.left.join(", "));
         return Ok(Some(Failure::new(Kind::Stuck, text).hint(hint).into()));
     }
     Ok(None)
@@ -296,7 +303,12 @@ fn failed(verdict: &Verdict) -> Option<breaker::Failed> {
     let digest = verdict.failure()?;
     let said = Some(verdict.trial().last_lines(1)).filter(|line| !line.trim().is_empty());
     let said = said.unwrap_or_else(|| verdict.trial().sentence());
-    Some(breaker::Failed { digest, could_not_run: verdict.could_not_run(), said })
+    let cause = match verdict.could_not_run() {
+        _ if verdict.trial().is_uninstalled() => Cause::Install,
+        true => Cause::Around,
+        false => Cause::Feature,
+    };
+    Some(breaker::Failed { digest, cause, said })
 }
 
 /// Returns the run's client of the model service, or says which variable holds the key. One for all sessions, since it

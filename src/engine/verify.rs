@@ -57,7 +57,8 @@ pub fn settle(ws: &mut Workspace, verdict: Verdict, attempt: Attempt, at: &Occas
     let feature = checklist.find(id)?.clone();
     tell(ws, &verdict, if feature.is_done() { Seen::Again } else { Seen::ForProof });
     // A feature that is not done keeps the reason, for the session that comes next.
-    if verdict.finding() == Finding::Interrupted || (feature.is_done() && says_nothing(&verdict)) {
+    let silent = says_nothing(&verdict) || verdict.trial().is_uninstalled();
+    if verdict.finding() == Finding::Interrupted || (feature.is_done() && silent) {
         let state = checklist.state(id, &ws.head()?.tree);
         return Ok(Outcome { id: id.to_owned(), verdict, state });
     }
@@ -176,7 +177,9 @@ fn record(
             Ok((format!("gate: prove {id}"), "proof"))
         }
         (false, _) => {
-            checklist.record(id, verdict, attempt == Attempt::Counts)?;
+            // That nothing can be installed is no fault of the feature.
+            let counts = attempt == Attempt::Counts && !verdict.trial().is_uninstalled();
+            checklist.record(id, verdict, counts)?;
             Ok((format!("gate: {id} not proven: {}", verdict.finding()), "verdict"))
         }
     }
@@ -280,6 +283,8 @@ pub struct Swept {
     pub left: Vec<String>,
     /// Those of them whose turn did not come within the time.
     pub out_of_time: Vec<String>,
+    /// Those of them for which nothing could be installed.
+    pub uninstalled: Vec<String>,
 }
 
 /// Re-runs the checks of features done or already green whose newest pass is of another tree; all in one commit.
@@ -297,12 +302,18 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
     let swept = ws.gate(at)?.sweep(gate::order(due, touched), limit, &|id| ws.pinned(id), told)?;
     let mut found = Swept::default();
     for (id, reason) in swept.left {
-        if reason == Finding::OutOfTime {
-            found.out_of_time.push(id.clone());
+        match reason {
+            Finding::OutOfTime => found.out_of_time.push(id.clone()),
+            Finding::NotReady => found.uninstalled.push(id.clone()),
+            _ => {}
         }
         found.left.push(id);
     }
     tell_out_of_time(ws, &found, limit);
+    if !found.uninstalled.is_empty() {
+        let ids = found.uninstalled.join(", ");
+        ws.warn(format!("not looked at again, since what a clean checkout needs could not be installed: {ids}"));
+    }
     let mut facts = Vec::new();
     for verdict in &swept.verdicts {
         keep_moved(ws, verdict)?;

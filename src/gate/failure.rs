@@ -35,7 +35,9 @@ impl Verdict {
     /// a word: nothing tells that from any other such failure.
     pub fn failure(&self) -> Option<String> {
         let trial = self.trial();
-        let said = format!("{}\n{}", normalised(trial.detail()), normalised(&trial.last_lines(TAIL)));
+        // What an installer prints differs from run to run.
+        let tail = if trial.is_uninstalled() { String::new() } else { trial.last_lines(TAIL) };
+        let said = format!("{}\n{}", normalised(trial.detail()), normalised(&tail));
         let silent = self.finding() == Finding::Failed && said.trim().is_empty();
         if silent || self.finding().is_green() || matches!(self.finding(), Finding::Interrupted | Finding::NotCommitted)
         {

@@ -24,7 +24,7 @@ pub struct Candidate {
 #[derive(Debug, Default)]
 pub struct Swept {
     pub verdicts: Vec<Verdict>,
-    /// Features about which nothing is said, and why: out of time, interrupted, or not committed.
+    /// Features about which nothing is said, and why: out of time, interrupted, not committed, or nothing was installed.
     pub left: Vec<(String, Finding)>,
 }
 
@@ -51,11 +51,13 @@ impl Gate<'_> {
         told: &mut dyn FnMut(&Verdict),
     ) -> Result<Swept> {
         let start = Instant::now();
-        let mut swept = Swept::default();
+        let (mut swept, mut uninstalled) = (Swept::default(), false);
         for candidate in candidates {
             let reason = match budget {
                 _ if self.interrupt.requested() => Some(Finding::Interrupted),
                 Some(budget) if start.elapsed() >= budget => Some(Finding::OutOfTime),
+                // It would fail for each, and may take long to.
+                _ if uninstalled => Some(Finding::NotReady),
                 _ => None,
             };
             if let Some(reason) = reason {
@@ -67,7 +69,8 @@ impl Gate<'_> {
                 told(&verdict);
             }
             // It says nothing about the feature: a check before it may have changed tracked files.
-            match verdict.finding().is_silent() {
+            uninstalled = verdict.trial().is_uninstalled();
+            match verdict.finding().is_silent() || uninstalled {
                 true => swept.left.push((candidate.feature, verdict.finding())),
                 false => swept.verdicts.push(verdict),
             }

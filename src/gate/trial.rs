@@ -9,6 +9,7 @@ use crate::gate::executed::Deciding;
 use crate::gate::shell::Shell;
 use crate::gate::stage::host_environment;
 use crate::gate::verdict::Trial;
+use crate::gate::verdict::Unprepared;
 use crate::process::Command;
 use crate::process::Exit;
 use crate::process::Finished;
@@ -105,7 +106,7 @@ pub(in crate::gate) fn prepare(text: &str, failed: &str, around: &Surroundings) 
     let duration = finished.duration;
     let is_red = finished.exit != Exit::Code(0);
     Ok(is_red.then(|| {
-        let mut trial = Trial { duration, unprepared: true, ..not_ready(finished, failed) };
+        let mut trial = Trial { duration, unprepared: Some(Unprepared::Install), ..not_ready(finished, failed) };
         run.tell_wanted_network(&mut trial, "`sandbox.network` must not be `off` for it");
         run.tell_hidden_program(&mut trial);
         trial
@@ -207,7 +208,7 @@ impl<'a> Run<'a> {
             let (finished, _) = self.shell(setup, folder, None, self.limit, Leftovers::Keep)?;
             if finished.exit != Exit::Code(0) {
                 let failed = not_ready(finished, &format!("the check's setup `{name}` failed"));
-                return Ok(Some(Trial { unprepared: true, ..failed }));
+                return Ok(Some(Trial { unprepared: Some(Unprepared::Setup), ..failed }));
             }
         }
         check.ready.as_deref().map_or(Ok(None), |ready| self.wait_until(ready, &check.cwd))

@@ -14,6 +14,15 @@ use std::time::Duration;
 /// Untracked files that evidence names; more are as good as this many.
 const UNTRACKED: usize = 20;
 
+/// What comes before a check.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::gate) enum Unprepared {
+    /// Installing what a clean checkout needs, which is the project's and no feature's.
+    Install,
+    /// The check's own setup.
+    Setup,
+}
+
 /// One run of a check, with its setup. Says what happened and proves nothing.
 #[derive(Clone, Debug)]
 pub struct Trial {
@@ -27,8 +36,8 @@ pub struct Trial {
     pub(in crate::gate) runs: u32,
     /// It passed and then failed, on the same tree.
     pub(in crate::gate) flipped: bool,
-    /// It was not even tried: installing or the setup failed.
-    pub(in crate::gate) unprepared: bool,
+    /// What failed before it was even tried.
+    pub(in crate::gate) unprepared: Option<Unprepared>,
     /// The time after which it was ended, if it was.
     pub(in crate::gate) limit: Option<Duration>,
     /// Why, when the exit code does not say it.
@@ -47,7 +56,7 @@ impl Trial {
             saved: None,
             runs: 0,
             flipped: false,
-            unprepared: false,
+            unprepared: None,
             limit: None,
             detail,
         }
@@ -62,6 +71,11 @@ impl Trial {
     /// Returns the kind of result.
     pub fn finding(&self) -> Finding {
         self.finding
+    }
+
+    /// Tells whether what a clean checkout needs could not be installed, so that it says nothing of any feature.
+    pub fn is_uninstalled(&self) -> bool {
+        self.unprepared == Some(Unprepared::Install)
     }
 
     /// Returns how the last command ended; none when nothing ran.
@@ -290,7 +304,7 @@ impl Verdict {
     pub fn to_baseline(&self) -> Value {
         let of = &self.circumstances;
         let mut baseline = json!({"commit": of.commit, "verdict": self.trial.finding.as_str(), "check": of.check});
-        if self.trial.unprepared {
+        if self.trial.unprepared.is_some() {
             baseline["unprepared"] = json!(true);
         }
         baseline

@@ -145,3 +145,54 @@ fn a_network_that_failed_at_the_baseline_proves_nothing_and_costs_no_session() {
 
     assert_eq!(["old", "new"].map(|id| project.status(id)), ["already green", "proven"]);
 }
+
+#[test]
+fn what_cannot_be_installed_costs_no_attempt_takes_nothing_back_and_stops_the_run() {
+    let plays = |text: &str| session([reply([bash(text)]), reply([hand_over()])]);
+    let broken = "test ! -f broken";
+    let project = Project::ready().variable("LONGHAUL_GATE_PREPARE", broken);
+    let project = project.feature("a", "test -f a").feature("c", "test -f c").feature("b", "test -f b");
+    let sessions =
+        [plays("touch a"), plays("touch c; git rm -q a; touch broken"), plays("echo > other"), plays("touch b")];
+    let project = project.model(sessions);
+
+    let run = project.run(["run"]);
+
+    run.exits(4)
+        .tells("`gate.prepare` failed in a clean checkout: `test ! -f broken`")
+        .tells("could not be installed: a")
+        .tells("stuck: 2 sessions in a row failed in the same way, on c, and proved nothing: not ready");
+    assert_eq!((&project.stored("c")["attempts"], project.status("a").as_str()), (&json!(0), "stale"));
+
+    // Once it installs again, what the session broke is seen.
+    project.git(["rm", "-q", "broken"]);
+    project.git(["commit", "-qm", "mended"]);
+    project.run(["check", "a"]).exits(8);
+    assert_eq!(project.status("a"), "regressed");
+}
+
+#[test]
+fn a_final_sweep_for_which_nothing_can_be_installed_says_so() {
+    let project = Project::ready().variable("LONGHAUL_GATE_PREPARE", "true");
+    let project = project.feature("a", "test -f a").model([session([reply([bash("touch a")]), reply([hand_over()])])]);
+    project.run(["run", "--no-final-sweep"]).exits(3);
+    project.write("b", "");
+    project.git(["add", "b"]);
+    project.git(["commit", "-qm", "more"]);
+    let prepare = project.variable("LONGHAUL_GATE_PREPARE", "echo offline; false");
+
+    let text = "could not look once more at a: what a clean checkout needs could not be installed";
+    prepare.run(["run"]).exits(4).tells(text).tells("`gate.prepare`");
+    assert_eq!(prepare.status("a"), "stale");
+}
+
+/// The twin: a check's own setup is its feature's.
+#[test]
+fn a_setup_that_fails_is_an_attempt() {
+    let project = Project::ready();
+    let feature = r#"[{"id": "a", "title": "a", "check": {"run": "test -f a", "setup": "test ! -f broken"}}]"#;
+    project.run_with(["feature", "add", "-"], feature).exits(0);
+    let project = project.model([session([reply([bash("touch broken")]), reply([hand_over()])])]);
+    project.run(["run", "--sessions", "1"]).exits(3).tells("check a: not ready");
+    assert_eq!(project.stored("a")["attempts"], 1);
+}
