@@ -25,6 +25,7 @@ use crate::gate::verdict::Circumstances;
 use crate::gate::verdict::Trial;
 use crate::project::Head;
 use crate::project::listed;
+use crate::project::path_of;
 use anyhow::Context;
 use anyhow::Result;
 use std::path::Path;
@@ -231,21 +232,28 @@ impl Gate<'_> {
         if trial.finding != Finding::Passed && tree.place == Place::Clean {
             let left_out = checkout::uncommitted(self.project, &self.left_out)?;
             trial.add(&left_out.map(|what| format!("not in the tested commit: {what}")).unwrap_or_default());
-            trial.add(&self.not_in_checkout()?);
+            trial.add(&self.not_in_checkout(&tree.folder)?);
         }
         tell_difference(trial, tree);
         Ok(untracked)
     }
 
-    /// Says of a clean checkout that it lacks what git does not track, should that be the reason; empty when it lacks nothing.
-    fn not_in_checkout(&self) -> Result<String> {
+    /// Says of the clean checkout in `folder` that it lacks what git does not track, should that be the reason; empty when it
+    /// lacks nothing. What installing made there, or the check itself, is there.
+    fn not_in_checkout(&self, folder: &Path) -> Result<String> {
         let mut untracked = self.project.untracked_and_ignored()?;
-        untracked.retain(|path| !path.starts_with(".longhaul/"));
+        let is_there = |path: &str| {
+            let whole = soft::installed_in(path).unwrap_or(path);
+            folder.join(path_of(whole)).symlink_metadata().is_ok()
+        };
+        untracked.retain(|path| !path.starts_with(".longhaul/") && !is_there(path));
+        let setting = match self.settings.prepare.trim() {
+            "" => "`gate.checkout`",
+            _ => "`gate.prepare` does not make it",
+        };
         Ok(match untracked.as_slice() {
             [] => String::new(),
-            paths => {
-                format!("git does not track, so a clean checkout does not hold: {} (`gate.checkout`)", listed(paths))
-            }
+            paths => format!("git does not track, so a clean checkout does not hold: {} ({setting})", listed(paths)),
         })
     }
 

@@ -169,10 +169,8 @@ fn soft_of(project: &Project, place: Place, tree: &str, loaded: &Loaded) -> Resu
 fn providing(tracked: &[(String, String)]) -> Soft {
     let mut held: BTreeMap<String, String> = BTreeMap::new();
     for (path, id) in tracked {
-        let mut at = path.match_indices('/').map(|(at, _)| at);
-        let name = |at: usize| path[..at].rsplit('/').next().unwrap_or_default();
-        if let Some(at) = at.find(|at| PROVIDING.contains(&name(*at))) {
-            held.entry(path[..=at].to_owned()).or_default().push_str(&format!("{path} {id}\n"));
+        if let Some(folder) = folder_of(path, &PROVIDING) {
+            held.entry(format!("{folder}/")).or_default().push_str(&format!("{path} {id}\n"));
         }
     }
     held.into_iter().map(|(folder, list)| (folder, blob_id(list.as_bytes()))).collect()
@@ -203,11 +201,18 @@ static INSTALLING_TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| set(&INSTA
 
 /// Tells whether a file steers what installing makes.
 pub(in crate::gate) fn steers_installing(path: &str) -> bool {
-    INSTALLING_TABLE.as_ref().is_some_and(|table| table.is_match(path)) && !is_installed(path)
+    INSTALLING_TABLE.as_ref().is_some_and(|table| table.is_match(path)) && installed_in(path).is_none()
 }
 
-fn is_installed(path: &str) -> bool {
-    path.split('/').any(|part| INSTALLED.contains(&part))
+/// Returns the folder on the way to a file that installing fills.
+pub(in crate::gate) fn installed_in(path: &str) -> Option<&str> {
+    folder_of(path, &INSTALLED)
+}
+
+/// Returns the topmost folder on the way to a file that has one of these names.
+fn folder_of<'a>(path: &'a str, names: &[&str]) -> Option<&'a str> {
+    let mut folders = path.match_indices('/').map(|(at, _)| &path[..at]);
+    folders.find(|folder| names.contains(&folder.rsplit('/').next().unwrap_or_default()))
 }
 
 /// The table together with the patterns of the settings.
@@ -225,7 +230,7 @@ impl<'a> Loaded<'a> {
 
     fn holds(&self, path: &str) -> bool {
         let known = TABLE.as_ref().is_some_and(|table| table.is_match(path)) || self.more.is_match(path);
-        path == self.init || known && !is_installed(path)
+        path == self.init || known && installed_in(path).is_none()
     }
 }
 

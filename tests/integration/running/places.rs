@@ -196,3 +196,20 @@ fn a_setup_that_fails_is_an_attempt() {
     project.run(["run", "--sessions", "1"]).exits(3).tells("check a: not ready");
     assert_eq!(project.stored("a")["attempts"], 1);
 }
+
+#[test]
+fn a_checkout_is_not_said_to_lack_what_installing_made() {
+    for (prepare, lacks) in [
+        ("mkdir -p node_modules/lib", "does not hold: `dist/out` (`gate.prepare` does not make it)"),
+        ("true", "does not hold: `dist/out`, `node_modules/x` (`gate.prepare` does not make it)"),
+    ] {
+        let project = Project::ready().variable("LONGHAUL_GATE_PREPARE", prepare);
+        project.write(".gitignore", "node_modules\ndist\n");
+        project.git(["add", "-A"]);
+        project.git(["commit", "-qm", "ignores"]);
+        project.write("node_modules/x", "");
+        project.write("dist/out", "");
+        let project = project.feature("a", "touch made; test -f a");
+        project.run(["check", "a"]).exits(8).tells(lacks);
+    }
+}
