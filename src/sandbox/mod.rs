@@ -31,6 +31,7 @@ pub use environment::mark;
 pub use homes::TOOL_HOMES;
 pub use homes::lay_home;
 pub use network::wanted as network_wanted;
+pub use network::wanted_within as network_wanted_within;
 pub use plain::Plain;
 pub use plain::end_orphans;
 pub use probe::Cgroups;

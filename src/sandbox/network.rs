@@ -24,6 +24,13 @@ pub fn wanted(output: &str) -> bool {
     SAID.iter().any(|said| output.contains(said))
 }
 
+/// Tells the same of a command that ended well, as a pipeline does whose last part did: there a program has to say it under
+/// its own name, since the words may come from a file.
+pub fn wanted_within(output: &str) -> bool {
+    let is_name = |name: &str| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || "_.-".contains(c));
+    output.lines().any(|line| line.split_once(": ").is_some_and(|(name, said)| is_name(name) && wanted(said)))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -33,6 +40,12 @@ mod tests {
         assert!(wanted("curl: (6) Could not resolve host: crates.io"));
         assert!(wanted("npm error code EAI_AGAIN\nnpm error request failed, reason: getaddrinfo EAI_AGAIN registry"));
         assert!(wanted("socket.gaierror: [Errno -3] Temporary failure in name resolution"));
+        assert!(wanted_within("one\ncurl: (6) Could not resolve host: crates.io\n"));
+        assert!(wanted_within("fatal: unable to access 'https://x/': Could not resolve host: x"));
+        for read in ["src/a.rs:12: could not resolve host", "could not resolve host", "the name: x\n# no route to host"]
+        {
+            assert!(!wanted_within(read), "{read}");
+        }
         assert!(!wanted("curl: (7) Failed to connect to localhost port 3000: Connection refused"));
     }
 }

@@ -18,6 +18,7 @@ use crate::process::Survivor;
 use crate::sandbox::Network;
 use crate::sandbox::Sandbox;
 use crate::sandbox::network_wanted;
+use crate::sandbox::network_wanted_within;
 use crate::tools::artifacts::Artifacts;
 use crate::tools::input::Input;
 use crate::tools::input::ToolError;
@@ -206,11 +207,13 @@ impl<'a> Shell<'a> {
     }
 }
 
-/// Says that a failed command seems to want the network, which it cannot have here.
+/// Says that a command seems to want the network, which it cannot have here.
 fn network_hint(sandbox: &Sandbox, finished: &Finished) -> Option<String> {
-    let failed = finished.exit != Exit::Code(0);
-    let wanted = failed && sandbox.network() == Network::Off && network_wanted(&finished.output.text());
-    wanted.then(|| {
+    if sandbox.network() != Network::Off {
+        return None;
+    }
+    let said = if finished.exit == Exit::Code(0) { network_wanted_within } else { network_wanted };
+    said(&finished.output.text()).then(|| {
         "commands have no network here: `sandbox.network` is for the user to set; what the project needs is installed \
          by its init script when `LONGHAUL_PHASE` is `install`"
             .to_owned()

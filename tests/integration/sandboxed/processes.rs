@@ -11,6 +11,20 @@ use std::time::Duration;
 use std::time::Instant;
 
 #[test]
+fn a_want_of_the_network_is_told_though_the_pipeline_ended_well() {
+    let fails = "(echo 'curl: (6) Could not resolve host: example.org' >&2; exit 6) | cat";
+    let reads = "echo 'README:3: could not resolve host'";
+    let calls = reply([bash(fails), bash(reads)]);
+    for (project, hinted) in [(Project::ready().sandboxed(), true), (Project::ready(), false)] {
+        let project = project.feature("a", "test -f a").model([session([calls.clone(), reply([hand_over()])])]);
+        let told = told(&project);
+        assert!(told[0].contains("[exit code 0]") && told[1].contains("[exit code 0]"), "{told:?}");
+        let hint = [0, 1].map(|at: usize| told[at].contains("commands have no network here: `sandbox.network`"));
+        assert_eq!(hint, [hinted, false], "{told:?}");
+    }
+}
+
+#[test]
 fn a_server_is_there_for_the_next_command_and_gone_with_the_session() {
     let up =
         "python3 -m http.server 8123 >/dev/null 2>&1 & sleep 300 & setsid -f sleep 301; env -i setsid -f sleep 302";
