@@ -36,15 +36,22 @@ impl Deciding {
 
     fn among(steps: &[Step]) -> Self {
         let is_runner = |step: &Step| matches!(step, Step::Runner(_));
-        let Some(last) = steps.iter().rposition(is_runner) else { return Self::default() };
+        let Some(last) = steps.iter().rposition(is_runner) else { return Self::of_script(steps) };
         // What comes before a runner builds or starts things, unless its name tells a test.
-        if last + 1 < steps.len() || steps.contains(&Step::Test) {
+        if last + 1 < steps.len() || steps.iter().any(Step::tests) {
             return Self::default();
         }
         let mut runners: Vec<Runner> = steps.iter().flat_map(Step::runners).copied().collect();
         runners.sort_unstable();
         runners.dedup();
         Self(runners)
+    }
+
+    /// Of the test script of a package TAP is believed, where it alone tests something.
+    fn of_script(steps: &[Step]) -> Self {
+        let alone = steps.iter().filter(|step| step.tests()).count() == 1;
+        let decides = alone && steps.last() == Some(&Step::Script);
+        Self(if decides { vec![Runner::Tap] } else { Vec::new() })
     }
 
     /// Tells whether no runner decides.
@@ -123,6 +130,10 @@ mod tests {
                 r#"{"scripts": {"test": "node --test", "e2e": "node e2e.js", "all": "mocha && npm run e2e"}}"#,
             ),
             ("web/package.json", r#"{"scripts": {"test": "mocha"}}"#),
+            ("own/package.json", r#"{"scripts": {"test": "node own.js"}}"#),
+            ("own/own.js", "require('./runner').run()\n"),
+            ("tape/package.json", r#"{"scripts": {"spec": "node all.js"}}"#),
+            ("tape/all.js", "const test = require('tape')\n"),
             (
                 "Makefile",
                 "PYTEST = python3 -m pytest\ntest:\n\t$(PYTEST) tests\nall: test\n\tsh e2e.sh\ne2e:\n\t./prog --list\n",
@@ -157,6 +168,9 @@ mod tests {
         ("cd web && npm test", NO_MOCHA),
         ("npm --prefix web test", NO_MOCHA),
         ("npm test", NO_TAP),
+        ("cd own && npm test", NO_TAP),
+        ("sh build.sh && npm --prefix own test", NO_TAP),
+        ("cd tape && npm run spec", NO_TAP),
         ("node_modules/.bin/vitest run", "No test files found, exiting with code 0\n"),
         ("npm test --workspaces", NO_TAP),
         ("sh run-cases.sh", NO_TAP),
@@ -188,6 +202,10 @@ mod tests {
         ("npm run all", NO_MOCHA),
         ("make all", NO_PYTEST),
         ("try() { ./prog \"$@\"; }\ncargo test\ntry 2 3", NO_UNIT_TESTS),
+        ("npm --prefix own test && cargo test", NO_UNIT_TESTS),
+        ("npm --prefix own test && sh e2e.sh", NO_TAP),
+        ("sh tests/e2e.sh && npm --prefix own test", NO_TAP),
+        ("cd own && npm test", "0 passing (2ms)\n"),
         // Some parts have tests, others have none.
         ("cargo test --workspace", "test result: ok. 0 passed; 0 failed;\ntest result: ok. 2 passed; 0 failed;\n"),
         ("go test ./...", "?   \ta\t[no test files]\nok  \tb\t0.1s\n"),

@@ -77,6 +77,11 @@ impl Task {
         }
     }
 
+    /// Tells whether it is what a package has for its tests.
+    pub(super) fn is_test_script(&self) -> bool {
+        self.kind != Kind::Make && self.name == "test"
+    }
+
     /// Tells whether a task that is not found may still run tests.
     pub(super) fn may_be_a_runner(&self) -> bool {
         self.kind != Kind::Perhaps

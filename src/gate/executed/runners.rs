@@ -74,7 +74,7 @@ const TASK_RUNNERS: [&str; 24] = [
 ];
 
 /// How a program in another language than that of the shell names a runner.
-const NAMES: [(&str, Runner); 10] = [
+const NAMES: [(&str, Runner); 11] = [
     (r"\bpytest\b", Runner::Pytest),
     (r"\bunittest\b", Runner::Unittest),
     (r"\bcargo\W+test\b", Runner::Cargo),
@@ -84,6 +84,7 @@ const NAMES: [(&str, Runner); 10] = [
     (r"\bvitest\b", Runner::Vitest),
     (r"\bmocha\b", Runner::Mocha),
     (r"\bnode:test\b|\bnode\W+--test\b", Runner::Node),
+    (r#"(?:\brequire\(|\bfrom|\bimport)\s*["'](?:tape|tap|ava|zora)["']"#, Runner::Tap),
     (r#"\bTAP version\b|["'`]1\.\."#, Runner::Tap),
 ];
 
@@ -152,6 +153,8 @@ mod tests {
         assert_eq!(NAMED.len(), NAMES.len());
         assert_eq!(named_in("import unittest\nunittest.main()"), [Runner::Unittest]);
         assert_eq!(named_in("const test = require(\"node:test\");"), [Runner::Node]);
+        assert_eq!(named_in("import test from 'tape'"), [Runner::Tap]);
+        assert_eq!(named_in("const { tap } = require('./tape')"), []);
         assert_eq!(named_in("subprocess.run([\"cargo\", \"test\"])"), [Runner::Cargo]);
         assert_eq!(named_in("print('0 passing')"), []);
     }

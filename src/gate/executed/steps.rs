@@ -23,15 +23,22 @@ pub(super) enum Step {
     Runner(Vec<Runner>),
     /// It is a test by its name, and no known runner speaks for it.
     Test,
+    /// It is the test script of a package, which may say by TAP that it holds no test.
+    Script,
     /// It runs something, which may be the product.
     Other,
 }
 
 impl Step {
+    /// Tells whether it tests something by a way of its own.
+    pub(super) fn tests(&self) -> bool {
+        matches!(self, Self::Test | Self::Script)
+    }
+
     pub(super) fn runners(&self) -> &[Runner] {
         match self {
             Self::Runner(runners) => runners,
-            Self::Test | Self::Other => &[],
+            Self::Test | Self::Script | Self::Other => &[],
         }
     }
 }
@@ -216,12 +223,13 @@ impl Reader<'_> {
         let Some(recipe) = task.recipe(&read) else {
             return task.may_be_a_runner().then(|| spoken(runners::ALL.into()));
         };
-        let name = task.name.clone();
+        let (name, script) = (task.name.clone(), task.is_test_script());
         let steps = self.nested(|inner| {
             inner.cwd = base;
             inner.read(&recipe)
         });
-        Some(whole(steps, false, &name))
+        let steps = whole(steps, false, &name);
+        Some(if script && steps == [Step::Test] { vec![Step::Script] } else { steps })
     }
 }
 
@@ -246,17 +254,21 @@ fn spoken(runners: Vec<Runner>) -> Vec<Step> {
 /// Shortens steps to what matters of them: a test by its name, the runners, and what comes behind.
 fn summed(steps: Vec<Step>) -> Vec<Step> {
     let Some(last) = steps.iter().rposition(|step| !step.runners().is_empty()) else {
-        return if steps.contains(&Step::Test) { vec![Step::Test] } else { steps.into_iter().take(1).collect() };
+        return match steps.as_slice() {
+            [Step::Script] => steps,
+            _ if steps.iter().any(Step::tests) => vec![Step::Test],
+            _ => steps.into_iter().take(1).collect(),
+        };
     };
     let runners: BTreeSet<Runner> = steps.iter().flat_map(Step::runners).copied().collect();
-    let test = steps.contains(&Step::Test).then_some(Step::Test);
+    let test = steps.iter().any(Step::tests).then_some(Step::Test);
     let behind = (last + 1 < steps.len()).then_some(Step::Other);
     test.into_iter().chain([Step::Runner(runners.into_iter().collect())]).chain(behind).collect()
 }
 
 /// Returns the steps of a script seen as one: without a runner in it, it is a test or not by its name.
 fn whole(steps: Vec<Step>, of_memory: bool, name: &str) -> Vec<Step> {
-    if steps.iter().any(|step| matches!(step, Step::Runner(_))) {
+    if steps == [Step::Script] || steps.iter().any(|step| matches!(step, Step::Runner(_))) {
         return steps;
     }
     let last = words::name(name).to_lowercase();
