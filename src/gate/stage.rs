@@ -84,19 +84,25 @@ impl Gate<'_> {
         pinned: PinnedBytes,
     ) -> Result<std::result::Result<Tree, Trial>> {
         let entries = self.project.entries(tree)?;
+        let unpublished = self.project.unpublished(&entries);
         let mut staged = match site.place {
             Place::Clean => match self.clean(site, tree, &entries)? {
                 Ok(staged) => staged,
                 Err(refused) => return Ok(Err(refused)),
             },
             _ => match self.project_difference(check, self.project.root(), pinned)? {
-                None => return Ok(Ok(self.disclosing(site, Tree::in_place(self.project)))),
+                None => {
+                    let mut in_place = self.disclosing(site, Tree::in_place(self.project));
+                    in_place.disclosed.extend(unpublished);
+                    return Ok(Ok(in_place));
+                }
                 Some(difference) if self.names_project(check) => {
                     return Ok(Err(Trial::refused(Finding::CheckChanged, difference)));
                 }
                 Some(_) => self.disclosing(site, self.copied(tree)?),
             },
         };
+        staged.disclosed.extend(unpublished);
         if let Some(refused) = self.lay_over(&mut staged, check, pinned)? {
             return Ok(Err(refused));
         }

@@ -1,12 +1,16 @@
 //! Repositories inside the project whose files belong to no commit of it.
 
 use super::Changes;
+use super::Entry;
 use super::EntryKind;
 use super::Project;
+use super::listed;
 use super::name_of;
 use super::names::bytes_of;
 use super::path_of;
 use anyhow::Result;
+use git2::Oid;
+use git2::Repository;
 use std::collections::BTreeSet;
 use std::os::unix::ffi::OsStrExt;
 use std::path::Path;
@@ -35,6 +39,19 @@ impl Project {
         Ok(nested.into_iter().collect())
     }
 
+    /// Says which submodules among these entries are at a commit that no remote of theirs is known to have.
+    pub fn unpublished(&self, entries: &[Entry]) -> Option<String> {
+        let links = entries.iter().filter(|entry| entry.kind == EntryKind::Submodule);
+        let alone = links.filter(|entry| is_unpublished(&self.root.join(&entry.path), &entry.id) == Some(true));
+        let paths: Vec<String> = alone.map(|entry| name_of(entry.path.as_os_str().as_bytes())).collect();
+        (!paths.is_empty()).then(|| {
+            format!(
+                "not pushed, so that no clone of the project gets it: the commit of the submodule {}",
+                listed(&paths)
+            )
+        })
+    }
+
     /// Returns the paths in the `.gitmodules` of a folder; none when there is no such file.
     pub(super) fn submodules(&self, folder: &Path) -> Result<BTreeSet<String>> {
         let file = folder.join(".gitmodules");
@@ -48,4 +65,16 @@ impl Project {
         let values = listing.split(|byte| *byte == 0).filter_map(|entry| entry.splitn(2, |byte| *byte == b'\n').nth(1));
         Ok(values.map(name_of).collect())
     }
+}
+
+/// Tells whether the repository in `folder` has this commit, and no branch or tag that it was given leads there; none where
+/// that cannot be known.
+fn is_unpublished(folder: &Path, commit: &str) -> Option<bool> {
+    let repository = Repository::open(folder).ok().filter(|repository| !repository.is_shallow())?;
+    let mut walk = repository.revwalk().ok()?;
+    walk.push(Oid::from_str(commit).ok()?).ok()?;
+    for given in ["refs/remotes/*", "refs/tags/*"] {
+        walk.hide_glob(given).ok()?;
+    }
+    Some(walk.next().is_some())
 }

@@ -186,6 +186,23 @@ fn amended_work_is_in_the_progress_entry() {
 }
 
 #[test]
+fn a_commit_of_a_submodule_that_was_not_pushed_is_told_with_the_result() {
+    let work = "cd lib; touch a; git add -A; git commit -qm inner; cd ..; git add lib; git commit -qm lib; git -C lib";
+    for (then, told) in [("status", true), ("push -q origin HEAD:refs/heads/work", false)] {
+        for project in [Project::with_submodule(), Project::with_submodule().in_place()] {
+            let plays = session([reply([bash(&format!("{work} {then}"))]), reply([hand_over()])]);
+            let project = project.feature("a", "test -f lib/a").model([plays]);
+
+            project.run(["run"]).exits(0);
+
+            let disclosed = project.stored("a")["evidence"]["disclosed"].to_string();
+            let text = "not pushed, so that no clone of the project gets it: the commit of the submodule `lib`";
+            assert_eq!(disclosed.contains(text), told, "{then}: {disclosed}");
+        }
+    }
+}
+
+#[test]
 fn a_submodule_that_is_told_to_be_ignored_is_looked_at_all_the_same() {
     let project = Project::with_submodule();
     let hides = bash("git config submodule.lib.ignore all; touch lib/inside more");
