@@ -50,6 +50,8 @@ pub enum Event {
     Extracted { model: String, turns: u32, tokens: u64, cost: Option<f64>, notes: Vec<String>, ended: String },
     /// After the session nobody was asked for notes.
     ExtractionSkipped { reason: String },
+    /// A check is about to run, with what installs for it.
+    CheckStarted { feature: String },
     /// A check was run; `finding` as in the checklist, `ended_by` the signal or limit that ended it, empty when none did,
     /// `tail` the end of its output.
     CheckEnded { feature: String, finding: String, seconds: f64, proves: bool, ended_by: String, tail: String },

@@ -86,6 +86,7 @@ impl Context {
         }
         if access == Access::Work {
             process::adopt_orphans();
+            self.output.tick();
         }
         let directory = &self.environment.directory;
         let mut workspace = Workspace::open(directory, access, &settings, self.clock, &*self.output, &interrupt)?;

@@ -24,11 +24,22 @@ pub(super) struct Narration {
     began: Option<Instant>,
     spent: Option<String>,
     checked: Option<String>,
+    /// The check that runs, and since when.
+    checking: Option<(String, Instant)>,
 }
 
 impl Narration {
     /// Returns the lines that tell of an event.
     pub(super) fn tell(&mut self, event: &Event) -> Vec<Line> {
+        // Not each of them is told of its end; whatever comes next comes after it.
+        self.checking = match event {
+            Event::CheckStarted { feature } => Some((feature.clone(), Instant::now())),
+            _ => None,
+        };
+        self.lines(event)
+    }
+
+    fn lines(&mut self, event: &Event) -> Vec<Line> {
         match event {
             Event::RunStarted { limits } => limits.iter().map(|limit| Line::new(Tone::Dim, limit)).collect(),
             Event::SessionStarted { session, kind, feature, title, model, turn, .. } => {
@@ -40,11 +51,7 @@ impl Narration {
                 self.turn = *turn;
                 vec![turn_line(*turn, message)]
             }
-            Event::Cleared { results, tokens, .. } => {
-                let (results, tokens) = (results.len(), count(*tokens));
-                let told = format!("taken out of the context, old tool results: {results}, about {tokens}");
-                vec![Line::new(Tone::Dim, &told)]
-            }
+            Event::Cleared { results, tokens, .. } => vec![cleared_line(results.len(), *tokens)],
             Event::ToolStarted { name, input, .. } => {
                 let line = Line::plain("  ").add(Tone::Strong, name);
                 vec![match summary(input) {
@@ -86,9 +93,11 @@ impl Narration {
             Event::Warning { text } => warning_lines(text),
             Event::SessionEnded { session, reason, outcome } => self.session_ended(*session, reason, outcome),
             // Told elsewhere, or too small to be told: they are in the session's events.
-            Event::Sent { .. } | Event::ToolEnded { .. } | Event::Committed { .. } | Event::HookStep { .. } => {
-                Vec::new()
-            }
+            Event::CheckStarted { .. }
+            | Event::Sent { .. }
+            | Event::ToolEnded { .. }
+            | Event::Committed { .. }
+            | Event::HookStep { .. } => Vec::new(),
         }
     }
 
@@ -96,8 +105,10 @@ impl Narration {
     pub(super) fn status(&self) -> Vec<String> {
         let session = self.session.map(|session| format!("session {session}"));
         let turn = Some(format!("turn {}", self.turn)).filter(|_| self.session.is_some() && self.turn > 0);
-        let elapsed = self.began.filter(|_| self.session.is_some()).map(|began| elapsed(began.elapsed()));
-        let work = [session, self.feature.clone(), turn, elapsed, self.checked.clone()];
+        let spent = self.began.filter(|_| self.session.is_some()).map(|began| elapsed(began.elapsed()));
+        let checking = self.checking.as_ref();
+        let checking = checking.map(|(id, since)| format!("checking {id}, {}", elapsed(since.elapsed())));
+        let work = [session, self.feature.clone(), turn, spent, checking.or_else(|| self.checked.clone())];
         let work = work.into_iter().flatten().collect::<Vec<_>>().join(" · ");
         let lines = [work, self.spent.clone().unwrap_or_default()];
         lines.into_iter().filter(|line| !line.is_empty()).collect()
@@ -177,6 +188,11 @@ fn extracted_line(
 
 fn counted(notes: usize) -> String {
     if notes == 1 { "1 note".to_owned() } else { format!("{notes} notes") }
+}
+
+fn cleared_line(results: usize, tokens: u64) -> Line {
+    let tokens = count(tokens);
+    Line::new(Tone::Dim, &format!("taken out of the context, old tool results: {results}, about {tokens}"))
 }
 
 fn turn_line(turn: u32, message: &Value) -> Line {
@@ -410,6 +426,8 @@ mod tests {
         assert!(work.starts_with("session 3 · login · turn 12 · 0"), "{work}");
         assert_eq!(uses, "1.2M tokens, 91 % cached · 3.40 USD · nearest limit: time, 2h of 8h");
 
+        assert!(narration.tell(&Event::CheckStarted { feature: "login".into() }).is_empty());
+        assert!(narration.status()[0].ends_with(" · checking login, 0s"), "{:?}", narration.status());
         narration.tell(&Event::CheckEnded {
             feature: "login".into(),
             finding: "failed".into(),

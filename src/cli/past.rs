@@ -48,6 +48,7 @@ pub(super) fn event(value: &Value) -> Option<Event> {
             Event::Spent { tokens, cached, cost, nearest: text("nearest") }
         }
         "recalled" | "extracted" | "extraction_skipped" => of_notes(value),
+        "check_started" => Event::CheckStarted { feature: text("feature") },
         "check_ended" => {
             let (seconds, proves) = (amount("seconds"), flag("proves"));
             Event::CheckEnded {
@@ -135,6 +136,7 @@ mod tests {
             Event::ToolEnded { turn: 2, id: s("i"), name: s("n"), is_error: true, content: json!("c"), seconds: 1.5 },
             Event::Retrying { reason: s("r"), wait: 2.5 },
             Event::Spent { tokens: 9, cached: Some(0.5), cost: None, nearest: s("n") },
+            Event::CheckStarted { feature: s("a") },
             Event::CheckEnded {
                 feature: s("f"),
                 finding: s("failed"),
@@ -164,6 +166,7 @@ mod tests {
                 | Event::Recalled { .. }
                 | Event::Extracted { .. }
                 | Event::ExtractionSkipped { .. }
+                | Event::CheckStarted { .. }
                 | Event::CheckEnded { .. }
                 | Event::Committed { .. }
                 | Event::Notice { .. }

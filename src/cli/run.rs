@@ -99,7 +99,6 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     if args.json {
         context.output.stream(context.clock);
     }
-    context.output.tick();
     let dirty = if args.include_dirty { Dirty::Commit } else { Dirty::Refuse };
     let start = if args.resume { Start::Continue } else { Start::Afresh };
     let ended = context.in_project(Access::Work, &args.settings(), |workspace| {

@@ -17,6 +17,7 @@ use crate::gate::Finding;
 use crate::gate::Known;
 use crate::gate::Red;
 use crate::gate::Reuse;
+use crate::gate::Step;
 use crate::gate::Verdict;
 use anyhow::Result;
 use serde_json::json;
@@ -101,12 +102,18 @@ pub fn judge(ws: &Workspace, feature: &Feature, at: &Occasion) -> Result<Verdict
             .hint(format!("`longhaul feature edit {}` gives it one", feature.id))
             .into());
     };
+    begins(ws, &feature.id);
     let ways = ws.ways();
     let verdict = ws.gate(at)?.judge(&feature.id, check, &known(ws, feature), &|id| ws.pinned(id));
     ws.reopen(&ways);
     let verdict = verdict?;
     keep_moved(ws, &verdict)?;
     Ok(verdict)
+}
+
+/// Tells that a check is about to run; it may take long.
+fn begins(ws: &Workspace, id: &str) {
+    ws.tell(&Event::CheckStarted { feature: id.to_owned() });
 }
 
 /// Tells whether a verdict is about the circumstances only, so that nothing follows from it for the feature.
@@ -298,7 +305,10 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
     }
     let proves =
         |verdict: &Verdict| verdict.proves() && !checklist.get(verdict.feature()).is_some_and(Feature::is_done);
-    let told = &mut |verdict: &Verdict| tell(ws, verdict, if proves(verdict) { Seen::ForProof } else { Seen::Again });
+    let told = &mut |step: Step| match step {
+        Step::Begins(id) => begins(ws, id),
+        Step::Ended(verdict) => tell(ws, verdict, if proves(verdict) { Seen::ForProof } else { Seen::Again }),
+    };
     let swept = ws.gate(at)?.sweep(gate::order(due, touched), limit, &|id| ws.pinned(id), told)?;
     let mut found = Swept::default();
     for (id, reason) in swept.left {

@@ -46,6 +46,7 @@ pub use pin::Pin;
 pub use pin::Pinned;
 pub use soft::Soft;
 pub use sweep::Candidate;
+pub use sweep::Step;
 pub use sweep::Swept;
 pub use sweep::order;
 pub use verdict::Red;

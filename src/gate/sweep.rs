@@ -20,6 +20,14 @@ pub struct Candidate {
     pub at: String,
 }
 
+/// What a sweep is at.
+#[derive(Clone, Copy, Debug)]
+pub enum Step<'a> {
+    /// The check of this feature.
+    Begins(&'a str),
+    Ended(&'a Verdict),
+}
+
 /// What a sweep did.
 #[derive(Debug, Default)]
 pub struct Swept {
@@ -48,7 +56,7 @@ impl Gate<'_> {
         candidates: Vec<Candidate>,
         budget: Option<Duration>,
         pinned: &dyn Fn(&str) -> Option<Vec<u8>>,
-        told: &mut dyn FnMut(&Verdict),
+        told: &mut dyn FnMut(Step),
     ) -> Result<Swept> {
         let start = Instant::now();
         let (mut swept, mut uninstalled) = (Swept::default(), false);
@@ -64,9 +72,10 @@ impl Gate<'_> {
                 swept.left.push((candidate.feature, reason));
                 continue;
             }
+            told(Step::Begins(&candidate.feature));
             let verdict = self.judge(&candidate.feature, &candidate.check, &candidate.known, pinned)?;
             if verdict.finding() != Finding::Interrupted {
-                told(&verdict);
+                told(Step::Ended(&verdict));
             }
             // It says nothing about the feature: a check before it may have changed tracked files.
             uninstalled = verdict.trial().is_uninstalled();

@@ -33,8 +33,15 @@ fn a_sweep_stops_at_its_budget_and_says_what_is_left() {
     let candidates = vec![candidate("a", "true"), candidate("b", "false")];
     bench.work();
     let mut told = Vec::new();
-    let swept =
-        bench.gate().sweep(candidates.clone(), None, &|_| None, &mut |verdict| told.push(verdict.finding())).unwrap();
+    let swept = bench
+        .gate()
+        .sweep(candidates.clone(), None, &|_| None, &mut |step| {
+            told.extend(match step {
+                Step::Begins(_) => None,
+                Step::Ended(verdict) => Some(verdict.finding()),
+            });
+        })
+        .unwrap();
     assert_eq!((told, swept.left), (vec![Finding::Passed, Finding::Failed], vec![]));
     let swept = bench.gate().sweep(candidates, Some(Duration::ZERO), &|_| None, &mut |_| {}).unwrap();
     assert_eq!(swept.left, ["a", "b"].map(|id| (id.to_owned(), Finding::OutOfTime)));
