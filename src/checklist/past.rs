@@ -78,6 +78,13 @@ impl Feature {
         newest.and_then(|verdict| verdict["verdict"].as_str()).is_some_and(|verdict| OF_THE_CHECK.contains(&verdict))
     }
 
+    /// Tells whether at the newest result the files that decide were not those that were approved.
+    pub fn is_check_changed(&self) -> bool {
+        let newest = self.last_verdict.as_ref().filter(|verdict| self.is_of_this_check(&verdict["check"]));
+        let overlaid = |verdict: &Value| verdict["overlaid"].as_array().is_some_and(|paths| !paths.is_empty());
+        newest.is_some_and(|verdict| verdict["verdict"] == "check changed" || overlaid(verdict))
+    }
+
     /// Returns how many attempts in a row failed like the newest one.
     pub fn equal_failures(&self) -> u32 {
         let equal = self.last_verdict.as_ref().and_then(|last| last["equal"].as_u64());

@@ -162,11 +162,11 @@ fn happened(fact: &Value, what: &str) -> Line {
 
 fn check_lines(check: &Value) -> Vec<Line> {
     let manual = check["kind"] == "manual";
-    let command = if manual { Some("a person looks") } else { check["run"].as_str() };
-    let Some(command) = command else { return vec![labelled("check", "none")] };
-    let mut command = command.lines();
-    let mut lines = vec![labelled("check", command.next().unwrap_or_default())];
-    lines.extend(command.map(|line| labelled("", line)));
+    let Some(command) = check["run"].as_str().or(manual.then_some("")) else { return vec![labelled("check", "none")] };
+    let text = if manual { format!("a person looks\n{command}") } else { command.to_owned() };
+    let mut text = text.lines();
+    let mut lines = vec![labelled("check", text.next().unwrap_or_default())];
+    lines.extend(text.map(|line| labelled("", line)));
     for key in ["cwd", "timeout", "setup", "ready", "runs", "expect", "approved_by"] {
         if let Some(given) = plain(&check[key]) {
             lines.push(labelled("", &format!("{}: {given}", key.replace('_', " "))));
@@ -218,7 +218,8 @@ fn result_parts(result: &Value) -> Vec<String> {
         plain(&result["reason"]),
         plain(&result["problem"]),
         plain(&result["verdict"]),
-        plain(&result["detail"]).and_then(|detail| detail.lines().next().map(str::to_owned)),
+        // What would follow a colon is on the lines below.
+        plain(&result["detail"]).and_then(|text| Some(text.lines().next()?.trim_end_matches(':').to_owned())),
         plain(&result["limit"]).map(|limit| format!("after its limit of {limit}")),
         plain(&result["exit"]).filter(|_| result["limit"].is_null()).map(|exit| match exit.starts_with("signal ") {
             true => exit,
@@ -263,7 +264,7 @@ mod tests {
             "evidence": {"commit": "89abcdef01", "tree": "t", "check": "aaaabbbbcc", "exit": 0, "seconds": 0.31, "level": "plain",
                          "approved_by": "user", "session": 3, "at": "2026-11-29T14:03:00Z", "output": {"path": "/a/b"},
                          "checkout": "clean", "form": "files of memory", "overlaid": ["t.sh"], "soft": ["Makefile"], "disclosed": []},
-            "last_verdict": {"verdict": "failed", "exit": 1, "commit": "77", "detail": "why\n+more", "tail": "one\n\ttwo\x1b"},
+            "last_verdict": {"verdict": "failed", "exit": 1, "commit": "77", "detail": "why:\n+more", "tail": "one\n\ttwo\x1b"},
         });
         let expected = "\
 login: proven
@@ -298,10 +299,9 @@ tries          2
             json!({"id": "a", "title": "A", "check": null, "blocked": "needs a key", "evidence": 3, "steps": "x"});
         let expected = "a: blocked\nA\ncheck          none\nblocked        needs a key\n";
         assert_eq!(rendered(&feature_lines(&bare, "blocked")), expected);
-        let looked = json!({"id": "a", "title": "A", "check": {"kind": "manual", "run": ""},
+        let looked = json!({"id": "a", "title": "A", "check": {"kind": "manual", "run": "at /index:\nis it blue?"},
             "accepted": {"reason": "I looked", "verdict": "already green", "at": "today"}});
-        let expected =
-            "a: accepted\nA\ncheck          a person looks\naccepted       I looked · already green · today\n";
+        let expected = "a: accepted\nA\ncheck          a person looks\n               at /index:\n               is it blue?\naccepted       I looked · already green · today\n";
         assert_eq!(rendered(&feature_lines(&looked, "accepted")), expected);
     }
 

@@ -68,7 +68,14 @@ fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String
                 true => format!("`longhaul feature edit {id}` changes the check, {again} as it is"),
                 false => again,
             };
-            Some(format!("{id} is blocked: {why}; {way_out}, {vouch}"))
+            let changed = match feature.is_check_changed() {
+                true => format!(
+                    "its check is not what was approved: `longhaul show {id}` has the change, `longhaul accept {id}` approves \
+                     it, or take it back; "
+                ),
+                false => String::new(),
+            };
+            Some(format!("{id} is blocked: {why}; {changed}{way_out}, {vouch}"))
         }
         State::AlreadyGreen => Some(format!(
             "{id} is already green: its check passed before any work; `longhaul accept {id} --reason TEXT` takes it"
@@ -79,7 +86,10 @@ fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String
                  changes the check, `longhaul feature reopen {id}` tries it again as it is, {vouch}"
             ),
             None => match checklist.waits_for(feature).as_slice() {
-                [] => format!("{id} waits for a person to look; {vouch}"),
+                [] => match feature.check.as_ref().map_or("", |check| check.run.trim()) {
+                    "" => format!("{id} waits for a person to look; {vouch}"),
+                    text => format!("{id} waits for a person to look: {}; {vouch}", text.replace('\n', " ")),
+                },
                 needed => format!("{id} waits for {}", needed.join(", ")),
             },
         }),
@@ -120,7 +130,7 @@ mod tests {
             let check = list.get("a").unwrap().check.clone().unwrap();
             list.record("a", &Verdict::example("a", &check, finding, "t"), false).unwrap();
             list.block("a", "why").unwrap();
-            reasons(&list, "t")[0].contains("why; `longhaul feature edit a` changes the check, ")
+            reasons(&list, "t")[0].contains("; `longhaul feature edit a` changes the check, ")
         };
         for finding in
             [Finding::Empty, Finding::TreeMoved, Finding::NothingExecuted, Finding::CheckChanged, Finding::NotRunnable]
@@ -131,11 +141,27 @@ mod tests {
     }
 
     #[test]
+    fn of_a_check_that_changed_the_way_out_is_to_approve_it_or_to_take_it_back() {
+        let reason = |finding| {
+            let mut list = checklist(&json!([{"id": "a", "title": "x", "check": "true"}]));
+            let check = list.get("a").unwrap().check.clone().unwrap();
+            list.record("a", &Verdict::example("a", &check, finding, "t"), false).unwrap();
+            list.block("a", "why").unwrap();
+            reasons(&list, "t")[0].clone()
+        };
+        let way_out = "`longhaul show a` has the change, `longhaul accept a` approves it, or take it back; ";
+        let changed = reason(Finding::CheckChanged);
+        assert!(changed.contains(&format!("why; its check is not what was approved: {way_out}")), "{changed}");
+        assert!(!reason(Finding::Failed).contains("approve"));
+    }
+
+    #[test]
     fn every_reason_names_its_way_out() {
         let mut list = checklist(&json!([
             {"id": "set-aside", "title": "x", "check": "true"},
             {"id": "doubted", "title": "x", "check": "true"},
             {"id": "looks", "title": "x", "check": {"run": "", "kind": "manual"}},
+            {"id": "reads", "title": "x", "check": {"run": "read the page\naloud", "kind": "manual"}},
             {"id": "later", "title": "x", "check": "true", "depends_on": ["looks", "doubted"]},
             {"id": "bare", "title": "x"},
             {"id": "extra", "title": "x", "required": false},
@@ -149,6 +175,7 @@ mod tests {
              edit doubted` changes the check, `longhaul feature reopen doubted` tries it again as it is, `longhaul accept \
              doubted --reason TEXT` vouches for it",
             "looks waits for a person to look; `longhaul accept looks --reason TEXT` vouches for it",
+            "reads waits for a person to look: read the page aloud; `longhaul accept reads --reason TEXT` vouches for it",
             "later waits for looks, doubted",
             "bare has no check; `longhaul run` asks an initializer session for one, `longhaul feature edit bare` gives it yours",
         ];

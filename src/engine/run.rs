@@ -31,6 +31,7 @@ use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::failure::Failure;
 use crate::failure::Kind;
+use crate::gate::Finding;
 use crate::gate::Reuse;
 use crate::gate::Verdict;
 use crate::memory::SPEC;
@@ -303,6 +304,12 @@ fn failed(verdict: &Verdict) -> Option<breaker::Failed> {
     let digest = verdict.failure()?;
     let said = Some(verdict.trial().last_lines(1)).filter(|line| !line.trim().is_empty());
     let said = said.unwrap_or_else(|| verdict.trial().sentence());
+    let said = match verdict.finding() {
+        Finding::CheckChanged => {
+            format!("{said}; `longhaul accept {}` approves that, or take it back", verdict.feature())
+        }
+        _ => said,
+    };
     let cause = match verdict.could_not_run() {
         _ if verdict.trial().is_uninstalled() => Cause::Install,
         true => Cause::Around,

@@ -127,7 +127,8 @@ impl Trial {
             (_, Some(_)) => format!("after {seconds}"),
             (_, None) => String::new(),
         };
-        let reason = self.detail.lines().next().unwrap_or_default();
+        // What would follow a colon is on the lines below.
+        let reason = self.detail.lines().next().unwrap_or_default().trim_end_matches(':');
         let parts: Vec<&str> = [how.as_str(), reason].into_iter().filter(|part| !part.is_empty()).collect();
         match parts.is_empty() {
             true => self.finding.to_string(),
@@ -363,5 +364,6 @@ mod tests {
         assert_eq!(limited.sentence(), "timed out: after its limit of 5m");
         let refused = Trial::refused(Finding::NotCommitted, "`a.rs` is changed\nmore");
         assert_eq!(refused.sentence(), "not committed: `a.rs` is changed");
+        assert_eq!(Trial::refused(Finding::Failed, "it differs:\n-a").sentence(), "failed: it differs");
     }
 }

@@ -145,3 +145,20 @@ fn a_test_that_is_named_and_not_there_yet_is_told_at_approval_and_pinned_once_it
         assert!(project.stored(id)["check"]["pins"]["tests/mul.rs"].is_string(), "{id}");
     }
 }
+
+#[test]
+fn a_run_that_ends_with_a_changed_check_names_both_ways_out() {
+    let changes = session([reply([bash("echo 'test -f b' > tests/a.sh")]), reply([hand_over()])]);
+    let project = Project::ready().variable("LONGHAUL_RUN_ATTEMPTS", "1");
+    project.write("tests/a.sh", "test -f a\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "test"]);
+    let project = project.feature("a", "sh tests/a.sh").model([changes, makes("b")]);
+
+    let way_out = "`longhaul show a` has the change, `longhaul accept a` approves it, or take it back";
+    project.run(["run"]).exits(4).tells(way_out);
+    project.run(["show", "a"]).prints("+test -f b").prints("the tree's differs · exit 1").hides("differs: ·");
+
+    project.run(["accept", "a"]).exits(0);
+    project.run(["run"]).exits(0).prints("done: 1 feature proven");
+}
