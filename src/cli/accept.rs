@@ -2,6 +2,7 @@
 
 use super::Context;
 use super::error::Code;
+use crate::checklist::State;
 use crate::engine;
 use crate::engine::accept::Accepted;
 use crate::engine::workspace::Access;
@@ -42,6 +43,12 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
                 format!("{id}: accepted, although its check does not pass now: {how}")
             }
             Accepted::Proven(id) => format!("{id}: proven"),
+            Accepted::Already { id, state: State::Stale } => {
+                format!(
+                    "{id}: proven already, nothing was changed; `longhaul check {id}` looks at it on the tree of now"
+                )
+            }
+            Accepted::Already { id, state } => format!("{id}: {state} already, nothing was changed"),
             Accepted::Left { id, why } => format!("{id}: not accepted, its check does not pass now: {why}"),
         });
     }

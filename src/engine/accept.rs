@@ -27,6 +27,8 @@ pub enum Accepted {
     Feature { id: String, failing: Option<String> },
     /// The check proves it by now.
     Proven(String),
+    /// Nothing was done: it is proven, or a person vouched for it before and no other reason was given.
+    Already { id: String, state: State },
     /// Not accepted: the check does not pass now. Says how.
     Left { id: String, why: String },
 }
@@ -39,7 +41,9 @@ pub fn accept(ws: &mut Workspace, ids: &[String], reason: &str) -> Result<Vec<Ac
     let checklist = ws.checklist()?;
     let mut done = Vec::new();
     for id in ids {
-        checklist.find(id)?;
+        if is_already(checklist.find(id)?, reason) {
+            continue;
+        }
         if reason.trim().is_empty() && check_difference(ws, &checklist, id)?.is_none() {
             return Err(Failure::usage(format!("vouching for `{id}` needs a reason; nothing was accepted"))
                 .hint(format!("say what you looked at: `longhaul accept {id} --reason TEXT`"))
@@ -98,8 +102,16 @@ fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
         )?;
         return Ok(Accepted::Check { id: id.to_owned(), difference });
     }
+    if is_already(checklist.find(id)?, reason) {
+        return Ok(Accepted::Already { id: id.to_owned(), state: checklist.state(id, &ws.tree()?) });
+    }
     let verdict = look(ws, checklist.find(id)?)?;
     vouch(ws, id, reason, verdict.as_ref())
+}
+
+/// Tells whether a person's word would add nothing. That a check changed is another matter.
+fn is_already(feature: &Feature, reason: &str) -> bool {
+    feature.passes || (feature.accepted.is_some() && reason.trim().is_empty())
 }
 
 /// Commits a person's word for a feature, with what its check found.

@@ -162,3 +162,29 @@ fn a_run_that_ends_with_a_changed_check_names_both_ways_out() {
     project.run(["accept", "a"]).exits(0);
     project.run(["run"]).exits(0).prints("done: 1 feature proven");
 }
+
+#[test]
+fn of_what_is_done_already_accept_says_so_and_changes_nothing() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+    let manual = r#"[{"id": "m", "title": "m", "check": {"kind": "manual", "run": "Look at the page."}}]"#;
+    project.run_with(["feature", "add", "-"], manual).exits(0);
+    project.run(["run"]).exits(4).tells("m waits for a person to look: Look at the page.; `longhaul accept m");
+    project.run(["show", "m"]).prints("Look at the page.");
+    let before = project.stored("a");
+
+    project.run(["accept", "a", "--reason", "I looked"]).exits(0).prints("a: proven already, nothing was changed");
+    project.run(["accept", "a"]).exits(0).prints("a: proven already");
+    assert_eq!(project.stored("a"), before);
+
+    // A person's word is taken again only where it is another one.
+    project.run(["accept", "m"]).exits(2).tells("needs a reason");
+    project.run(["accept", "m", "--reason", "blue"]).exits(0).prints("m: accepted\n");
+    project.run(["accept", "m"]).exits(0).prints("m: accepted already, nothing was changed");
+    assert_eq!(project.stored("m")["accepted"]["reason"], "blue");
+    project.run(["accept", "m", "--reason", "green"]).exits(0).prints("m: accepted\n");
+
+    project.write("more", "");
+    project.git(["add", "more"]);
+    project.git(["commit", "-qm", "more"]);
+    project.run(["accept", "a", "--reason", "x"]).exits(0).prints("`longhaul check a` looks at it");
+}
