@@ -37,6 +37,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let interrupt = Interrupt::new();
     signals::watch(&interrupt, &context.output)?;
     process::adopt_orphans();
+    context.output.tick();
     let directory = &context.environment.directory;
     let here = |path: &PathBuf| directory.join(path);
     let sources = Sources { spec: args.spec.as_ref().map(here), from: args.from.as_ref().map(here) };
