@@ -84,6 +84,7 @@ impl Stand {
             prepare: String::new(),
             strict: false,
             soft_closure: Vec::new(),
+            secrets: longhaul::secrets::Secrets::default(),
         }
     }
 

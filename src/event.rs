@@ -4,9 +4,6 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
-/// What stands in a record where a secret was.
-pub const HIDDEN: &str = "[secret left out]";
-
 /// Takes events; they never fail the work they tell of.
 pub trait Sink {
     fn take(&self, event: &Event);

@@ -9,7 +9,7 @@
 //! main ─► cli ─► config              (cli starts what the engine does, and shows what any part below holds)
 //!          └► engine ─► prompts · driver ─► provider, tools · gate · checklist · memory · project · transcript
 //!                       tools ─► memory, checklist (read), gate (run)   gate ─► project, sandbox   checklist ─► gate::{Check, Verdict}
-//!          ground, knows nobody above: message · event · failure · process · sandbox · clock · clip
+//!          ground, knows nobody above: message · event · failure · process · sandbox · secrets · clock · clip
 //! ```
 //!
 //! | module | decides |
@@ -26,7 +26,7 @@
 //! | [`memory`] | durable files with history |
 //! | [`project`] | the user's own repository |
 //! | [`transcript`] | the record of a session on disk |
-//! | [`message`] [`event`] [`failure`] [`process`] [`sandbox`] [`clock`] [`clip`] | the ground everybody stands on |
+//! | [`message`] [`event`] [`failure`] [`process`] [`sandbox`] [`secrets`] [`clock`] [`clip`] | the ground everybody stands on |
 //!
 //! # Where to make a change
 //!
@@ -64,5 +64,6 @@ pub mod project;
 pub mod prompts;
 pub mod provider;
 pub mod sandbox;
+pub mod secrets;
 pub mod tools;
 pub mod transcript;

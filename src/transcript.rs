@@ -25,24 +25,20 @@ use anyhow::Context;
 use anyhow::Result;
 use serde_json::Map;
 use serde_json::Value;
-use sha2::Digest;
-use sha2::Sha256;
 
 use crate::clock::Clock;
 use crate::event::Event;
-use crate::event::HIDDEN;
 use crate::event::Sink;
+use crate::secrets::Secrets;
 
 const EVENTS: &str = "events.jsonl";
 const ARTIFACTS: &str = "artifacts";
-/// Shorter values are left alone: hiding every `a` would make the record unreadable and protect nothing.
-const SHORTEST_SECRET: usize = 6;
 
 /// Writes the events of one session, line by line.
 pub struct Transcript {
     folder: PathBuf,
     clock: Clock,
-    secrets: Vec<String>,
+    secrets: Secrets,
     state: Mutex<State>,
 }
 
@@ -53,14 +49,14 @@ struct State {
 
 impl Transcript {
     /// Opens the record of `session` below `dir` for appending; `secrets` never reach the disk.
-    pub fn open(dir: &Path, session: u32, clock: Clock, secrets: &[String]) -> Result<Self> {
+    pub fn open(dir: &Path, session: u32, clock: Clock, secrets: &Secrets) -> Result<Self> {
         let folder = folder(dir, session);
         let artifacts = folder.join(ARTIFACTS);
         let told = || format!("could not make the session's folder `{}`", artifacts.display());
         DirBuilder::new().recursive(true).mode(0o700).create(&artifacts).with_context(told)?;
         let path = folder.join(EVENTS);
         let file = open_events(&path).with_context(|| format!("could not open the record `{}`", path.display()))?;
-        Ok(Self { folder, clock, secrets: forms(secrets), state: Mutex::new(State { file, failure: None }) })
+        Ok(Self { folder, clock, secrets: secrets.clone(), state: Mutex::new(State { file, failure: None }) })
     }
 
     /// Returns the folder of this session.
@@ -71,17 +67,6 @@ impl Transcript {
     /// Returns the folder for outputs too large for the context.
     pub fn artifacts(&self) -> PathBuf {
         self.folder.join(ARTIFACTS)
-    }
-
-    /// Keeps `bytes` in a file named by their digest and returns its path.
-    pub fn artifact(&self, bytes: &[u8]) -> Result<PathBuf> {
-        let kept = match std::str::from_utf8(bytes) {
-            Ok(text) => self.hide(text).into_bytes(),
-            Err(_) => bytes.to_vec(),
-        };
-        let path = self.artifacts().join(format!("{:x}", Sha256::digest(&kept)));
-        write_whole(&path, &kept).with_context(|| format!("could not keep an output as `{}`", path.display()))?;
-        Ok(path)
     }
 
     /// Returns why events were lost, when some were.
@@ -112,19 +97,13 @@ impl Transcript {
 
     fn hidden(&self, value: Value) -> Value {
         match value {
-            Value::String(text) => Value::String(self.hide(&text)),
+            Value::String(text) => Value::String(self.secrets.hide(&text)),
             Value::Array(items) => Value::Array(items.into_iter().map(|item| self.hidden(item)).collect()),
-            Value::Object(fields) => {
-                Value::Object(fields.into_iter().map(|(key, value)| (self.hide(&key), self.hidden(value))).collect())
-            }
+            Value::Object(fields) => Value::Object(
+                fields.into_iter().map(|(key, value)| (self.secrets.hide(&key), self.hidden(value))).collect(),
+            ),
             other => other,
         }
-    }
-
-    fn hide(&self, text: &str) -> String {
-        self.secrets.iter().fold(text.to_owned(), |text, secret| {
-            if text.contains(secret.as_str()) { text.replace(secret.as_str(), HIDDEN) } else { text }
-        })
     }
 }
 
@@ -216,31 +195,6 @@ fn open_events(path: &Path) -> io::Result<File> {
     Ok(file)
 }
 
-/// Returns each secret as it is and as JSON inside a string spells it, longest first.
-fn forms(secrets: &[String]) -> Vec<String> {
-    let long = secrets.iter().filter(|secret| secret.len() >= SHORTEST_SECRET);
-    let mut forms: Vec<String> = long.flat_map(|secret| [secret.clone(), escaped(secret)]).collect();
-    forms.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
-    forms.dedup();
-    forms
-}
-
-fn escaped(text: &str) -> String {
-    let quoted = Value::String(text.to_owned()).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
-}
-
-fn write_whole(path: &Path, bytes: &[u8]) -> Result<()> {
-    if path.exists() {
-        return Ok(());
-    }
-    let beside = path.parent().context("an artifact lies in a folder")?;
-    let mut file = tempfile::NamedTempFile::new_in(beside)?;
-    file.write_all(bytes)?;
-    file.persist(path)?;
-    Ok(())
-}
-
 #[cfg(test)]
 mod tests {
     use jiff::Timestamp;
@@ -263,7 +217,7 @@ mod tests {
     #[test]
     fn an_event_is_one_line_with_type_and_time_first() {
         let dir = tempfile::tempdir().unwrap();
-        let transcript = Transcript::open(dir.path(), 7, clock(), &[]).unwrap();
+        let transcript = Transcript::open(dir.path(), 7, clock(), &Secrets::default()).unwrap();
         transcript.take(&notice("two\nlines"));
 
         let text = fs::read_to_string(dir.path().join("0007/events.jsonl")).unwrap();
@@ -274,12 +228,12 @@ mod tests {
     #[test]
     fn a_torn_last_line_is_left_out_and_the_next_event_starts_a_line() {
         let dir = tempfile::tempdir().unwrap();
-        Transcript::open(dir.path(), 1, clock(), &[]).unwrap().take(&notice("one"));
+        Transcript::open(dir.path(), 1, clock(), &Secrets::default()).unwrap().take(&notice("one"));
         let path = dir.path().join("0001/events.jsonl");
         OpenOptions::new().append(true).open(&path).unwrap().write_all(b"{\"type\":\"not\xff").unwrap();
         assert_eq!(read(dir.path(), 1).unwrap().len(), 1);
 
-        Transcript::open(dir.path(), 1, clock(), &[]).unwrap().take(&notice("two"));
+        Transcript::open(dir.path(), 1, clock(), &Secrets::default()).unwrap().take(&notice("two"));
         let texts: Vec<Value> = read(dir.path(), 1).unwrap().iter().map(|event| event["text"].clone()).collect();
         assert_eq!(texts, [json!("one"), json!("two")]);
     }
@@ -288,7 +242,7 @@ mod tests {
     fn the_newest_session_without_an_end_is_unfinished() {
         let dir = tempfile::tempdir().unwrap();
         assert_eq!(unfinished(&dir.path().join("absent")).unwrap(), None);
-        let open = |session| Transcript::open(dir.path(), session, clock(), &[]).unwrap();
+        let open = |session| Transcript::open(dir.path(), session, clock(), &Secrets::default()).unwrap();
         open(1).take(&ended(1));
         assert_eq!(unfinished(dir.path()).unwrap(), None);
         let second = open(2);
@@ -302,31 +256,19 @@ mod tests {
     fn a_secret_never_reaches_the_record() {
         let dir = tempfile::tempdir().unwrap();
         let secret = "sk-\"quoted\"-0123".to_owned();
-        let transcript = Transcript::open(dir.path(), 1, clock(), std::slice::from_ref(&secret)).unwrap();
+        let transcript = Transcript::open(dir.path(), 1, clock(), &Secrets::new([secret.clone()])).unwrap();
         let input = json!({"command": format!("echo {secret}"), "nested": [json!({"key": secret}).to_string()]});
         transcript.take(&Event::ToolStarted { turn: 1, id: "t".to_owned(), name: "bash".to_owned(), input });
-        let kept = transcript.artifact(format!("key {secret}").as_bytes()).unwrap();
 
         let text = fs::read_to_string(dir.path().join("0001/events.jsonl")).unwrap();
         assert!(!text.contains("0123"), "{text}");
-        assert_eq!(fs::read_to_string(kept).unwrap(), "key [secret left out]");
-    }
-
-    #[test]
-    fn an_artifact_is_named_by_its_digest() {
-        let dir = tempfile::tempdir().unwrap();
-        let transcript = Transcript::open(dir.path(), 1, clock(), &[]).unwrap();
-        let path = transcript.artifact(b"abc").unwrap();
-        let name = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
-        assert_eq!(path, dir.path().join("0001/artifacts").join(name));
-        assert_eq!(transcript.artifact(b"abc").unwrap(), path);
     }
 
     #[cfg(target_os = "linux")]
     #[test]
     fn a_full_disk_is_remembered_and_never_ends_the_session() {
         let dir = tempfile::tempdir().unwrap();
-        let transcript = Transcript::open(dir.path(), 1, clock(), &[]).unwrap();
+        let transcript = Transcript::open(dir.path(), 1, clock(), &Secrets::default()).unwrap();
         transcript.state.lock().unwrap().file = OpenOptions::new().write(true).open("/dev/full").unwrap();
         transcript.take(&notice("lost"));
         let failure = transcript.failure().unwrap();

@@ -9,7 +9,7 @@ use source::read_all;
 use std::path::Path;
 
 /// Stands on nothing but itself.
-const GROUND: [&str; 7] = ["message", "event", "failure", "process", "sandbox", "clock", "clip"];
+const GROUND: [&str; 8] = ["message", "event", "failure", "process", "sandbox", "secrets", "clock", "clip"];
 
 /// Modules above the ground, each with those it may name beside the ground.
 const ARROWS: [(&str, &[&str]); 14] = [

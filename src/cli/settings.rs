@@ -20,6 +20,7 @@ use crate::memory::Caps;
 use crate::provider;
 use crate::provider::Secret;
 use crate::sandbox;
+use crate::secrets::Secrets;
 use crate::tools;
 use crate::tools::Declared;
 use anyhow::Result;
@@ -36,7 +37,7 @@ const KEEP: usize = 64 * 1024;
 pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: Commands) -> Result<Settings> {
     let variables = &context.environment.variables;
     let key = variables.get(&config.provider.key_env).filter(|key| !key.is_empty());
-    let secret_names = vec![config.provider.key_env.clone(), "ANTHROPIC_AUTH_TOKEN".to_owned()];
+    let (secret_names, secrets) = secrets(config, variables);
     let inner = sandbox::environment(variables, &config.sandbox.pass_env, &secret_names);
     let sandbox_settings = super::sandbox::settle(config, context, commands)?;
     Ok(Settings {
@@ -72,6 +73,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
             prepare: config.gate.prepare.clone(),
             strict: config.gate.strict,
             soft_closure: config.gate.soft_closure.clone(),
+            secrets: secrets.clone(),
         },
         sandbox: sandbox_settings,
         sandbox_foreseen: super::sandbox::foreseen(config),
@@ -88,11 +90,18 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         expire_unused: days(config.memory.expire_unused),
         outer: without(&context.environment.outside(), &secret_names),
         inner: with_home(inner, variables),
-        secrets: key.cloned().into_iter().collect(),
+        secrets,
         session_start: config.hooks.session_start.clone(),
         session_end: config.hooks.session_end.clone(),
         read,
     })
+}
+
+/// Returns the names of the variables that hold secrets of ours, and what they hold.
+fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> (Vec<String>, Secrets) {
+    let names = vec![config.provider.key_env.clone(), "ANTHROPIC_AUTH_TOKEN".to_owned()];
+    let values = Secrets::new(names.iter().filter_map(|name| variables.get(name)).cloned());
+    (names, values)
 }
 
 fn recall(config: &Config) -> Recall {

@@ -10,12 +10,12 @@ use super::conversation::Conversation;
 use super::gauge::Size;
 use super::repeats::Repeats;
 use super::repeats::Rut;
-use crate::event::HIDDEN;
 use crate::message::Reply;
 use crate::message::Role;
 use crate::message::StopReason;
 use crate::message::ToolCall;
 use crate::message::ToolResult;
+use crate::secrets::HIDDEN;
 
 const MAY_HAVE_RUN: &str = "interrupted: longhaul was stopped while this call was running. It may have run in part; look \
 before you do it again";

@@ -6,6 +6,7 @@ use crate::gate;
 use crate::memory::Caps;
 use crate::provider;
 use crate::sandbox;
+use crate::secrets::Secrets;
 use crate::tools;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
@@ -50,7 +51,7 @@ pub struct Settings {
     /// The environment of the agent's commands and of checks.
     pub inner: BTreeMap<String, String>,
     /// Values that never reach a record.
-    pub secrets: Vec<String>,
+    pub secrets: Secrets,
     pub session_start: Vec<String>,
     pub session_end: Vec<String>,
     /// Where all this was read from.

@@ -1,5 +1,6 @@
 //! What a command printed: all of it counted and hashed, its two ends kept.
 
+use crate::secrets::Secrets;
 use sha2::Digest;
 use sha2::Sha256;
 use std::collections::VecDeque;
@@ -51,6 +52,13 @@ impl Output {
     /// Returns what was kept as text; bytes that are none are replaced.
     pub fn text(&self) -> String {
         String::from_utf8_lossy(&self.kept()).into_owned()
+    }
+
+    /// Returns it without secrets in what was kept; the digest stays that of the whole as it came.
+    pub fn without(&self, secrets: &Secrets) -> Self {
+        let (head, tail) = (secrets.hide_in(&self.head), secrets.hide_in(&self.tail));
+        let size = self.left_out() + (head.len() + tail.len()) as u64;
+        Self { head, tail, size, ..self.clone() }
     }
 
     /// Returns the last `n` lines; of a line that is too long to read its beginning.
@@ -239,6 +247,19 @@ mod tests {
         let whole = "ba7816bf8f01cfea414140de5dae2223b00361a396177a9cb410ff61f20015ad";
         assert_eq!(output("abc", 1).digest, whole);
         assert_eq!(output("abc", 1).text(), "a\n[… 1 bytes left out …]\nc");
+    }
+
+    #[test]
+    fn a_secret_is_taken_out_of_both_ends_and_nothing_else_seems_left_out() {
+        let secrets = Secrets::new(["the-secret".to_owned()]);
+        let text = format!("the-secret\n{}\nthe-secret", "x".repeat(50));
+        for (keep, gap) in [(100, ""), (20, "\n[… 32 bytes left out …]\n")] {
+            let output = output(&text, keep).without(&secrets);
+            assert!(!output.text().contains("the-secret"), "{}", output.text());
+            assert!(output.text().contains(gap) && output.last_lines(1) == "[secret left out]", "{}", output.text());
+        }
+        let plain = output(&text, 100);
+        assert_eq!(plain.without(&Secrets::default()), plain);
     }
 
     #[test]

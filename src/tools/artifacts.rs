@@ -12,8 +12,8 @@ use sha2::Digest;
 use sha2::Sha256;
 
 use crate::clip;
-use crate::event::HIDDEN;
 use crate::process::Output;
+use crate::secrets::Secrets;
 
 /// Digits of a digest in a name: the names of many texts stay in the context.
 const DIGITS: usize = 16;
@@ -22,7 +22,7 @@ const DIGITS: usize = 16;
 #[derive(Clone, Debug)]
 pub struct Artifacts {
     folder: PathBuf,
-    secrets: Vec<String>,
+    secrets: Secrets,
 }
 
 /// What the context gets of a text.
@@ -35,8 +35,8 @@ pub struct Shown {
 
 impl Artifacts {
     /// Keeps texts in `folder`; `secrets` never get there.
-    pub fn new(folder: &Path, secrets: &[String]) -> Self {
-        Self { folder: folder.to_owned(), secrets: secrets.to_owned() }
+    pub fn new(folder: &Path, secrets: &Secrets) -> Self {
+        Self { folder: folder.to_owned(), secrets: secrets.clone() }
     }
 
     /// Returns the folder.
@@ -46,7 +46,7 @@ impl Artifacts {
 
     /// Keeps a text and returns its file.
     pub fn keep(&self, text: &str) -> Result<PathBuf> {
-        let kept = self.without_secrets(text);
+        let kept = self.secrets.hide(text);
         let digest = format!("{:x}", Sha256::digest(kept.as_bytes()));
         let path = self.folder.join(format!("{}.txt", &digest[..DIGITS]));
         self.write(&path, kept.as_bytes())?;
@@ -61,14 +61,14 @@ impl Artifacts {
         Ok(Shown { text: ends, rest })
     }
 
-    /// Shows what a command printed, in the same way.
+    /// Shows what a command printed, in the same way, but for secrets, which nobody who prints one may know.
     pub fn show_output(&self, output: &Output, most: usize) -> Result<Shown> {
+        let output = output.without(&self.secrets);
         let text = output.text();
         let Some(ends) = clip::ends(&text, most) else { return Ok(Shown { text, rest: None }) };
         let path = self.folder.join(format!("{}.txt", output.digest));
-        let hidden = self.without_secrets(&text);
         // Bytes that are no text are kept as they came.
-        self.write(&path, if hidden == text { output.kept() } else { hidden.into_bytes() }.as_slice())?;
+        self.write(&path, &output.kept())?;
         let gap = match output.left_out() {
             0 => String::new(),
             left_out => format!(", but for {left_out} in its middle,"),
@@ -95,11 +95,6 @@ impl Artifacts {
         file.persist(path).with_context(told)?;
         Ok(())
     }
-
-    fn without_secrets(&self, text: &str) -> String {
-        let secrets = self.secrets.iter().filter(|secret| !secret.is_empty());
-        secrets.fold(text.to_owned(), |text, secret| text.replace(secret.as_str(), HIDDEN))
-    }
 }
 
 impl Shown {
@@ -122,7 +117,7 @@ mod tests {
     use super::*;
 
     fn artifacts(folder: &Path) -> Artifacts {
-        Artifacts::new(&folder.join("artifacts"), &["the-key-of-this-test".to_owned()])
+        Artifacts::new(&folder.join("artifacts"), &Secrets::new(["the-key-of-this-test".to_owned()]))
     }
 
     #[test]

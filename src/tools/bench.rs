@@ -22,6 +22,7 @@ use crate::message::ToolCall;
 use crate::message::ToolResult;
 use crate::process::Interrupt;
 use crate::sandbox::Sandbox;
+use crate::secrets::Secrets;
 use crate::tools::Artifacts;
 use crate::tools::Declared;
 use crate::tools::Kind;
@@ -88,7 +89,7 @@ impl Bench {
 
     /// Returns the tools of whoever writes notes after a session.
     pub(crate) fn notebook(&mut self) -> Notebook<'_> {
-        let artifacts = Artifacts::new(&self.folder.path().join("artifacts"), &[]);
+        let artifacts = Artifacts::new(&self.folder.path().join("artifacts"), &Secrets::default());
         let origin = Origin { session: Some(3), ..Origin::of(Author::Longhaul) };
         Notebook::new(&mut self.memory, origin, artifacts, Declared::Typed)
     }
@@ -104,7 +105,7 @@ impl Bench {
             desk: outside.clone(),
             origin,
             environment: BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]),
-            artifacts: Artifacts::new(&outside.join("artifacts"), &[]),
+            artifacts: Artifacts::new(&outside.join("artifacts"), &Secrets::default()),
             limits: Limits { grace: Duration::from_millis(200), ..Limits::default() },
             head_tree: String::new(),
             declared: Declared::Typed,

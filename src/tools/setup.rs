@@ -97,6 +97,7 @@ pub fn init_told(script: &str, finished: &Finished, artifacts: &Artifacts) -> Re
 
 #[cfg(test)]
 mod tests {
+    use crate::secrets::Secrets;
     use std::fs;
     use std::os::unix::fs::PermissionsExt;
 
@@ -116,7 +117,7 @@ mod tests {
     fn setup(project: &TempDir, sandbox: &Sandbox, limit: f64) -> ToolResult {
         let environment = BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
         let limit = Duration::from_secs_f64(limit);
-        let artifacts = Artifacts::new(&project.path().join("artifacts"), &[]);
+        let artifacts = Artifacts::new(&project.path().join("artifacts"), &Secrets::default());
         call(sandbox, project.path(), Some("init.sh"), &environment, limit, &artifacts, &json!({})).unwrap()
     }
 
@@ -163,7 +164,7 @@ mod tests {
     #[test]
     fn a_project_without_a_script_says_so() {
         let sandbox = Sandbox::plain(Path::new("/nowhere"), &Interrupt::new());
-        let (root, artifacts) = (Path::new("/"), Artifacts::new(Path::new("/nowhere"), &[]));
+        let (root, artifacts) = (Path::new("/"), Artifacts::new(Path::new("/nowhere"), &Secrets::default()));
         let told = call(&sandbox, root, None, &BTreeMap::new(), Duration::ZERO, &artifacts, &json!({})).unwrap_err();
         assert!(matches!(told, ToolError::TellModel(text) if text.starts_with("there is no init script")));
     }

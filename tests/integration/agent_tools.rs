@@ -56,6 +56,7 @@ impl Session {
             prepare: String::new(),
             strict: false,
             soft_closure: Vec::new(),
+            secrets: longhaul::secrets::Secrets::default(),
         }
     }
 
@@ -105,7 +106,7 @@ impl Session {
             desk: self.project.home().to_owned(),
             origin,
             environment: environment.clone(),
-            artifacts: Artifacts::new(&self.project.home().join("artifacts"), &[]),
+            artifacts: Artifacts::new(&self.project.home().join("artifacts"), &longhaul::secrets::Secrets::default()),
             limits: Limits::default(),
             head_tree: String::new(),
             declared: longhaul::tools::Declared::Typed,

@@ -3,6 +3,7 @@
 use crate::support::KEY;
 use crate::support::Project;
 use crate::support::bash;
+use crate::support::call;
 use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::runs_here;
@@ -118,6 +119,40 @@ fn in_plain_mode_the_key_is_nowhere_but_for_the_superuser() {
         looks = vec!["env; set; cat /proc/self/environ", LOOKS[3], LOOKS[4]];
     }
     assert_eq!(run(Project::ready(), &looks), Vec::<String>::new());
+}
+
+/// Plays a run in which the agent's commands and the check print a text that lies around outside of the project; returns
+/// where it was kept.
+fn printed(text: &str) -> Vec<String> {
+    let project = Project::ready().variable("ANTHROPIC_API_KEY", KEY);
+    let outside = project.root().with_file_name("outside");
+    fs::write(&outside, format!("it is {text}\n")).unwrap();
+    let outside = outside.display();
+    let project = project.feature("a", &format!("cat {outside}; test -f a"));
+    let loud = format!("cat {outside}; seq 20000; cat {outside}");
+    let calls = [&format!("cat {outside}"), &loud, &format!("head -c 40000 /dev/urandom; cat {outside}")]
+        .map(|look| bash(look));
+    let check = call("check", json!({}));
+    let replies = calls.into_iter().chain([check]).map(|call| reply([call]));
+    let project = project.model([session(replies.chain([reply([bash("touch b"), hand_over()])]))]);
+    project.run(["run", "--sessions", "1"]).exits(3);
+    let mut hits = hits(&project);
+    for body in project.played().requests() {
+        hits.extend(found("what the model was told", body.to_string().as_bytes()));
+    }
+    hits
+}
+
+/// Whoever finds the key where somebody else left it may print it: it is taken out before anything is kept.
+#[test]
+fn a_key_that_lies_around_is_not_kept_though_checks_and_commands_print_it() {
+    assert_eq!(printed(KEY), Vec::<String>::new());
+
+    // The twin: of a text that longhaul does not know to be the key, here it backwards, everything is kept.
+    let kept = printed(&KEY.chars().rev().collect::<String>());
+    for place in ["/artifacts/", "events.jsonl", "memory.git", "what the model was told"] {
+        assert!(kept.iter().any(|hit| hit.contains(place)), "{place}: {kept:?}");
+    }
 }
 
 /// Says what a test leaves out here.

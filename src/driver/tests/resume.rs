@@ -1,9 +1,9 @@
 //! A session that was cut off anywhere: what is rebuilt of it the service takes, and nothing runs twice.
 
 use super::*;
-use crate::event::HIDDEN;
 use crate::message::Message;
 use crate::message::ToolResult;
+use crate::secrets::HIDDEN;
 
 /// A session with all that a conversation can hold; each command leaves a mark of having run.
 fn eventful() -> Played {

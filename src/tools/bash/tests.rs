@@ -1,6 +1,7 @@
 use super::*;
 use crate::process;
 use crate::process::Interrupt;
+use crate::secrets::Secrets;
 use serde_json::json;
 use tempfile::TempDir;
 
@@ -22,7 +23,7 @@ impl Place {
         let environment = BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
         fs::create_dir_all(self.root()).unwrap();
         let limits = Limits { grace: Duration::from_millis(200), ..Limits::default() };
-        let artifacts = Artifacts::new(&self.folder.path().join("artifacts"), &[]);
+        let artifacts = Artifacts::new(&self.folder.path().join("artifacts"), &Secrets::default());
         Shell::new(&self.sandbox, &self.root(), environment, limits, &artifacts, self.folder.path())
     }
 }
