@@ -270,7 +270,7 @@ impl Session<'_> {
             };
             blocks.push(result.to_block(&call.id));
         }
-        let stuck = match self.repeats.take(calls, &blocks) {
+        let stuck = match self.repeats.take(calls, &blocks, || toolbox.files()) {
             Rut::None => None,
             Rut::Tell => {
                 blocks.push(text_block(&self.driver.settings.texts.repeated));

@@ -28,7 +28,7 @@ pub use tools::Tools;
 
 /// A reply after one that was cut off may be this many times as long.
 pub const LARGER: u32 = 2;
-/// Replies in a row with the same calls and the same results, from which on the agent is told.
+/// Rounds in a row of the same calls with the same results, from which on the agent is told.
 pub const REPEATED: u32 = 3;
 /// As many of them end the session.
 pub const FUTILE: u32 = 6;

@@ -37,6 +37,8 @@ pub struct Past {
     /// Calls of the newest reply, as long as no message has answered them.
     open: Vec<Open>,
     over: bool,
+    /// As far as the record tells, the agent went round in a circle for too long.
+    stuck: bool,
 }
 
 /// A call that the conversation does not answer yet.
@@ -64,7 +66,7 @@ impl Past {
             }
         }
         let past = past.filter(|past| !past.conversation.is_empty()).ok_or("its record ends before its first turn")?;
-        if past.over || past.was_last_reply() {
+        if past.over || past.stuck || past.was_last_reply() {
             return Err("it had made its last turn");
         }
         Ok(past)
@@ -106,6 +108,7 @@ impl Past {
             cleared: false,
             open: Vec::new(),
             over: false,
+            stuck: false,
         }
     }
 
@@ -153,13 +156,17 @@ impl Past {
         let (calls, blocks): (Vec<ToolCall>, Vec<Value>) = self.open.drain(..).map(answer).unzip();
         // Calls of a reply that was cut off were not run.
         if self.cuts == 0 && !calls.is_empty() {
-            self.over |= matches!(self.repeats.take(&calls, &blocks), Rut::End(_));
+            self.stuck = matches!(self.repeats.take(&calls, &blocks, || None), Rut::End(_));
         }
         blocks
     }
 
     fn hear(&mut self, turn: u32, message: &Value) {
         self.say(self.turn, Vec::new());
+        // It went on all the same: it had changed files meanwhile.
+        if std::mem::take(&mut self.stuck) {
+            self.repeats = Repeats::default();
+        }
         let reply = Reply::of(without_broken_thinking(message.clone()));
         self.cuts = if reply.stop_reason == StopReason::MaxTokens { self.cuts + 1 } else { 0 };
         let calls = self.conversation.hear(&reply).calls;

@@ -34,6 +34,11 @@ pub trait Tools {
         true
     }
 
+    /// Names the state of the files they work on, where it can be told: as long as it stays the same, nothing changed.
+    fn files(&self) -> Option<String> {
+        None
+    }
+
     /// Hears that old results were taken out of the conversation, and what the agent said last. What is returned goes into
     /// the next message.
     fn after_clearing(&mut self, _said: &str) -> Option<String> {
@@ -60,6 +65,10 @@ impl Tools for Toolbox<'_> {
 
     fn project_is_there(&self) -> bool {
         self.project_is_there()
+    }
+
+    fn files(&self) -> Option<String> {
+        self.files()
     }
 }
 

@@ -260,14 +260,14 @@ fn close(ws: &Workspace, sandbox: Sandbox, ways: &Ways) {
 enum First {
     Opening(driver::Opening),
     /// A conversation that was cut off, and what is told of that.
-    Past(driver::Past, String),
+    Past(Box<driver::Past>, String),
 }
 
 impl First {
     fn turns(self, driver: &Driver, tools: &mut dyn Tools, budget: &mut Budget) -> Result<Ending> {
         match self {
             Self::Opening(opening) => driver::drive(driver, tools, &opening, budget),
-            Self::Past(past, told) => driver::go_on(driver, tools, past, &told, budget),
+            Self::Past(past, told) => driver::go_on(driver, tools, *past, &told, budget),
         }
     }
 }
@@ -281,7 +281,7 @@ fn first(
     init_result: Option<String>,
 ) -> Result<(First, BTreeSet<String>)> {
     if let Some(Cut { past, seen }) = cut {
-        return Ok((First::Past(past, prompts::Continued { init_result }.render()?), seen));
+        return Ok((First::Past(Box::new(past), prompts::Continued { init_result }.render()?), seen));
     }
     let recalled = recall(ws, client, budget, session)?;
     let seen = recalled.iter().map(|note| note.path.clone()).collect();

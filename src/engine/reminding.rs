@@ -66,6 +66,10 @@ impl Tools for Reminding<'_> {
         self.toolbox.project_is_there()
     }
 
+    fn files(&self) -> Option<String> {
+        self.toolbox.files()
+    }
+
     fn after_clearing(&mut self, said: &str) -> Option<String> {
         let recalled = match self.recall(said) {
             Ok(recalled) if recalled.is_empty() => return None,

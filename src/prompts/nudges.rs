@@ -18,7 +18,7 @@ pub struct Nudges {
     pub max_tokens: u32,
     /// How many times as long one after a cut may be.
     pub larger: u32,
-    /// Equal calls in a row, from which on the agent is told.
+    /// Equal rounds of calls in a row, from which on the agent is told.
     pub repeated: u32,
     /// As many end the session.
     pub futile: u32,

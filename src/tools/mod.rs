@@ -174,6 +174,14 @@ impl<'a> Toolbox<'a> {
         identity(&self.place.root).is_some_and(|now| now == self.identity)
     }
 
+    /// Names what a commit of the project would hold now; none in a session that works on no feature.
+    pub fn files(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Work { gate, .. } => gate.project.snapshot(&gate.before).ok(),
+            Kind::Initializer { .. } => None,
+        }
+    }
+
     /// Cuts what no tool has cut itself.
     fn fitted(&self, mut result: ToolResult) -> Result<ToolResult> {
         if let Value::String(text) = &result.content {

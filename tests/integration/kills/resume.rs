@@ -184,6 +184,17 @@ fn an_initializer_goes_on_with_its_drafts_and_the_init_script_is_run_again() {
     assert!(told.contains("The init script was run again:") && told.contains("up"), "{told}");
 }
 
+/// The same call with the same result, but each time the project's files are others: no circle, before the kill and after it.
+#[test]
+fn a_session_that_got_on_by_the_same_call_goes_on_by_it() {
+    let step = || reply([bash("touch step$(ls | wc -l)")]);
+    let steps = || (0..8).map(|_| step());
+    let project = project(steps().chain([silence()]).chain(steps()).chain(rest()));
+    kill_in_silence(&project);
+
+    continued(&project, 1).hides("stuck").tells("session 1 goes on with turn 9 · a");
+}
+
 #[test]
 fn with_nothing_to_continue_that_is_said_and_a_fresh_session_starts() {
     let project = Project::ready().feature("a", "test -f a").model([session([reply([hand_over()])]), makes("a")]);

@@ -35,6 +35,34 @@ fn c17_a_session_in_a_circle_ends_in_order_and_the_next_one_hears_why() {
     assert!(log.iter().any(|subject| subject.starts_with("gate: a ")), "it was an attempt: {log:?}");
 }
 
+/// C17 where the circle is longer than one call: two commands in turn, each with the result it had before.
+#[test]
+fn c17_two_calls_in_turn_that_bring_nothing_new_are_a_circle_too() {
+    let circle = ["cat absent", "ls"].map(|command| reply([bash(command)])).into_iter().cycle().take(20);
+    let project = Project::ready().feature("a", "test -f a").model([session(circle), runs("touch a")]);
+
+    let run = project.run(["run", "--set", "recall.extract=false"]);
+    run.exits(0).tells("session 1 ended: stuck: the same 2 calls came 6 times in a row");
+
+    let requests = project.played().requests();
+    assert_eq!(requests.len(), 14, "six rounds of two, and the session after it");
+    let nudged = |request: &Value| request["messages"].as_array().unwrap().last().unwrap().to_string();
+    let told: Vec<usize> =
+        (0..12).filter(|at| nudged(&requests[*at]).contains("the same two or three in turn")).collect();
+    assert_eq!(told, [6, 8, 10], "after the third round, the fourth and the fifth");
+    let next = requests[12]["messages"][0]["content"][0]["text"].as_str().unwrap();
+    assert!(next.contains("gave `cat: absent: No such file or directory`; `bash`"), "{next}");
+}
+
+/// The twin of C17: the same calls with the same results, and each of them makes something.
+#[test]
+fn c17_the_same_call_that_gets_on_each_time_is_no_circle() {
+    let steps = (0..20).map(|_| reply([bash("touch step$(ls | wc -l)")]));
+    let project = Project::ready().feature("a", "test -f step15").model([session(steps.chain([reply([hand_over()])]))]);
+
+    project.run(["run"]).exits(0).hides("stuck");
+}
+
 /// C18: three equal messages that a task is complete ended a healthy run.
 #[test]
 fn c18_sessions_that_each_prove_a_feature_with_the_same_words_never_stop_a_run() {
