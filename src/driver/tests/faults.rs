@@ -138,8 +138,10 @@ fn a_thousand_breaks_within_replies_run_no_tool_twice_and_cost_one_request_each(
             "{{ text = \"go\", tools = [{{ name = \"bash\", input = {{ command = \"echo {turn} >>ran\" }} }}]{cut} }},\n"
         )
     };
-    // A whole reply of this kind has more events than there are breaks, so each falls on another event.
-    let turn = |turn| (0..BREAKS).map(move |at| call(turn, &format!(", cut = {at}"))).chain([call(turn, "")]);
+    // Each falls on another event; the last just before `message_stop`, when the call is whole and the reply is not.
+    let at = |number| if number + 1 < BREAKS { number } else { 99 };
+    let turn =
+        |turn| (0..BREAKS).map(move |number| call(turn, &format!(", cut = {}", at(number)))).chain([call(turn, "")]);
     let replies: String = (0..TURNS).flat_map(turn).chain(["{ text = \"bye\" }".to_owned()]).collect();
 
     for _ in 0..SESSIONS {

@@ -5,6 +5,7 @@
 mod branches;
 mod custody;
 mod done;
+mod faults;
 mod gate;
 mod git;
 mod hooks;
