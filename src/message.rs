@@ -141,23 +141,28 @@ impl Usage {
         }
     }
 
+    /// Returns the tokens of the prompts.
+    pub fn prompts(&self) -> u64 {
+        self.input.saturating_add(self.cache_write).saturating_add(self.cache_read)
+    }
+
     /// Returns the share of the prompts that was read from the cache; none when nothing was asked.
     pub fn cached(&self) -> Option<f64> {
-        let prompts = self.input + self.cache_write + self.cache_read;
+        let prompts = self.prompts();
         (prompts > 0).then(|| self.cache_read as f64 / prompts as f64)
     }
 
     /// Returns all tokens together.
     pub fn total(&self) -> u64 {
-        self.input + self.output + self.cache_write + self.cache_read
+        self.prompts().saturating_add(self.output)
     }
 
-    /// Adds another reply's tokens.
+    /// Adds another reply's tokens; a service may tell any number.
     pub fn add(&mut self, other: Usage) {
-        self.input += other.input;
-        self.output += other.output;
-        self.cache_write += other.cache_write;
-        self.cache_read += other.cache_read;
+        self.input = self.input.saturating_add(other.input);
+        self.output = self.output.saturating_add(other.output);
+        self.cache_write = self.cache_write.saturating_add(other.cache_write);
+        self.cache_read = self.cache_read.saturating_add(other.cache_read);
     }
 }
 

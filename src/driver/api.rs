@@ -64,6 +64,7 @@ pub fn drive(driver: &Driver, toolbox: &mut dyn Tools, opening: &Opening, meter:
         repeats: Repeats::default(),
         asked: false,
         cleared: false,
+        estimated: false,
     };
     session.tell(&Event::Sent { turn: 0, content: vec![text_block(&opening.system)] });
     session.turn = 1;
@@ -91,6 +92,7 @@ pub fn go_on(
         cuts: past.cuts,
         repeats: past.repeats,
         cleared: past.cleared,
+        estimated: false,
         asked: past.conversation.holds(&driver.settings.texts.almost_full),
         conversation: past.conversation,
     };
@@ -162,6 +164,8 @@ struct Session<'a> {
     asked: bool,
     /// Old results were taken out since the newest message of ours.
     cleared: bool,
+    /// It was said that the service does not tell its tokens.
+    estimated: bool,
 }
 
 impl Session<'_> {
@@ -189,7 +193,10 @@ impl Session<'_> {
             Err(Failure::TooLong { .. }) if self.make_room(toolbox, Reason::Refused) => self.send(toolbox, usual),
             reply => reply,
         };
-        let reply = reply.map_err(|failure| of_failure(failure, meter))?;
+        let mut reply = reply.map_err(|failure| of_failure(failure, meter))?;
+        if self.gauge.complete(&mut reply, self.size()) {
+            self.tell_estimate();
+        }
         let cost = meter.spend(&reply.usage);
         self.tell(&Event::Replied { turn: self.turn, message: reply.raw.clone(), cost });
         self.tell(&meter.spent());
@@ -197,6 +204,15 @@ impl Session<'_> {
         self.gauge.learn(&reply, self.size());
         heard.mended.into_iter().for_each(|text| self.tell(&Event::Warning { text }));
         Ok((reply, heard.calls))
+    }
+
+    /// Says once that tokens are estimated.
+    fn tell_estimate(&mut self) {
+        if !std::mem::replace(&mut self.estimated, true) {
+            let text = "the model service does not tell how many tokens it used; they are estimated from the size of \
+                        the texts, and so is the cost";
+            self.tell(&Event::Warning { text: text.to_owned() });
+        }
     }
 
     fn send(&self, toolbox: &dyn Tools, max_tokens: u32) -> Result<Reply, Failure> {

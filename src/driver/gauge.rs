@@ -1,6 +1,7 @@
 //! How full the model's window is: measured by the service, estimated for what came after.
 
 use serde_json::Value;
+use serde_json::json;
 
 use crate::message::Reply;
 
@@ -90,6 +91,29 @@ impl Gauge {
         self.set(reply.context, size);
     }
 
+    /// Puts an estimate in the place of tokens that a reply does not tell, so that budgets bind and the record shows it;
+    /// `size` is that of the conversation it answers. Tells whether it had to.
+    pub(super) fn complete(&self, reply: &mut Reply, size: Size) -> bool {
+        let content = reply.content();
+        let (asked, said) = (reply.usage.prompts() > 0, reply.usage.output > 0 || content.is_empty());
+        if asked && said {
+            return false;
+        }
+        if !reply.raw["usage"].is_object() {
+            reply.raw["usage"] = json!({});
+        }
+        let (before, after) = (self.tokens(size), self.tokens(size.plus(Size::of(&content))));
+        if !asked {
+            reply.usage.input = before as u64;
+            reply.raw["usage"]["input_tokens"] = json!(reply.usage.input);
+        }
+        if !said {
+            reply.usage.output = (after - before) as u64;
+            reply.raw["usage"]["output_tokens"] = json!(reply.usage.output);
+        }
+        true
+    }
+
     /// Takes over a count of a conversation of this size.
     pub(super) fn set(&mut self, tokens: u64, size: Size) {
         (self.measured, self.at) = (tokens, size);
@@ -131,8 +155,6 @@ fn is_edited(reply: &Reply) -> bool {
 
 #[cfg(test)]
 mod tests {
-    use serde_json::json;
-
     use super::*;
     use crate::message::StopReason;
     use crate::message::Usage;

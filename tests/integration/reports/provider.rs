@@ -164,6 +164,53 @@ fn c15_a_cost_binds_within_a_session_and_an_unknown_one_is_not_zero() {
     assert_eq!(project.played().requests().len(), 2, "the tokens bind in its place");
 }
 
+/// C15: what a service tells of its tokens is nothing, less than nothing, or more than there can be. A budget binds all the same.
+#[test]
+fn c15_counts_that_cannot_be_are_estimated_and_none_turns_a_budget_over() {
+    let most = i64::MAX;
+    let untold = json!({"input_tokens": -5, "output_tokens": -1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
+    let wild = json!({"input_tokens": most, "output_tokens": most, "cache_creation_input_tokens": most});
+    for (usage, words, warned) in [(untold, "2,000 tokens", true), (wild, "2,000 tokens", false)] {
+        let one = || {
+            let mut one = reply([bash("date +%N")]);
+            one["usage"] = usage.clone();
+            one
+        };
+        let project = Project::ready().feature("a", "test -f a").model([session((0..20).map(|_| one()))]);
+
+        let run = project.run(["run", "--tokens", "2000"]);
+
+        run.exits(3).tells(words);
+        assert_eq!(run.stderr.matches("does not tell how many tokens it used").count(), usize::from(warned));
+        assert!(project.played().requests().len() <= 3, "{} requests", project.played().requests().len());
+        let told: Value = serde_json::from_str(&project.run(["status", "--json"]).stdout).unwrap();
+        assert_ne!(told["tokens"], 0, "{told}");
+    }
+}
+
+/// C15, where the answer comes whole: its `usage` is no table at all.
+#[test]
+fn c15_a_usage_that_is_no_table_is_untold() {
+    for usage in [json!(7), json!("none"), json!([1]), Value::Null] {
+        let call = json!({"type": "tool_use", "id": "t", "name": "hand_over", "input": {"done": "x"}});
+        let message =
+            json!({"id": "m", "role": "assistant", "content": [call], "stop_reason": "tool_use", "usage": usage});
+        let replay =
+            Replay::start(vec![Answer::new(200, &[("content-type", "application/json")], message.to_string())]);
+        let project = Project::ready()
+            .feature("a", "test -f a")
+            .variable("ANTHROPIC_API_KEY", KEY)
+            .variable("ANTHROPIC_BASE_URL", &replay.base_url());
+
+        let run = project.run(["run", "--sessions", "1"]);
+
+        run.exits(3).tells("does not tell how many tokens it used");
+        replay.requests();
+        let replied = project.events(1).into_iter().find(|event| event["type"] == "replied").unwrap();
+        assert!(replied["message"]["usage"]["input_tokens"].as_u64().unwrap() > 500, "{replied}");
+    }
+}
+
 /// C16: a used-up budget killed work that was worth going on with.
 #[test]
 fn c16_a_used_up_budget_pauses_and_a_larger_one_goes_on() {

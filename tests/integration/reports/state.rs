@@ -81,15 +81,31 @@ fn d18_going_on_needs_no_record_of_an_earlier_session() {
 /// D19: opening an old session started to run the goal.
 #[test]
 fn d19_looking_starts_nothing() {
-    let project = Project::ready().feature("f", "touch ran; test -f f").model([]);
+    let half = session([reply([bash("echo half >half")]), reply([hand_over()])]);
+    let project = Project::ready().feature("f", "touch ran; test -f f").model([half]);
+    project.run(["run", "--sessions", "1"]).exits(3);
     project.git(["clean", "-fdq"]);
     let before = (project.memory_git(["rev-parse", "HEAD"]), project.git(["rev-parse", "HEAD"]));
+    let asked = project.played().requests().len();
 
-    for args in [vec!["status"], vec!["status", "--json"], vec!["log"], vec!["log", "-p"], vec!["show", "f"]] {
-        project.run(args).exits(0);
+    for words in [
+        "status",
+        "status --json",
+        "log",
+        "log -p",
+        "log --session 1",
+        "show f",
+        "show --session 1",
+        "feature list",
+        "doctor",
+        "prompt session",
+        "memory view /memories",
+    ] {
+        project.run(words.split(' ')).exits(0);
     }
 
-    assert!(project.played().requests().is_empty());
+    assert_eq!(project.played().requests().len(), asked);
+    assert_eq!(project.read("half"), "half\n");
     assert!(!project.root().join("ran").exists());
     assert_eq!((project.memory_git(["rev-parse", "HEAD"]), project.git(["rev-parse", "HEAD"])), before);
 }
