@@ -19,20 +19,23 @@ LEAST_CPU, LEAST_MEMORY = 5, 10
 SETTINGS = ["sandbox.mode=off", "budget.turns_per_session=0", "budget.tokens=1000000000", "recall.extract=false"]
 
 
-def script(turns):
-    """What the model says: so many turns with one call each, and a last word."""
+def script(turns, to):
+    """What the model says to a "session" or, to whoever has no tool to hand over, at its "side": so many turns with one call
+    each, and a last word."""
     text = "A line of a note, of some length, as a model writes it.\\n" * 8
     call = '{ name = "memory", input = { command = "create", path = "/memories/work/%04d.md", file_text = "' + text + '" } }'
-    reply = '[[session.reply]]\ntext = "I write this down and go on."\ntools = [' + call + "]\n"
-    return "[[session]]\n" + "".join(reply % turn for turn in range(turns)) + '[[session.reply]]\ntext = "Done."\n'
+    reply = f'[[{to}.reply]]\ntext = "I write this down and go on."\ntools = [{call}]\n'
+    said = f"[[{to}]]\n" + "".join(reply % turn for turn in range(turns)) + f'[[{to}.reply]]\ntext = "Done."\n'
+    # A script has a session, though here nobody holds it.
+    return said if to == "session" else '[[session]]\n[[session.reply]]\ntext = "Done."\n' + said
 
 
 class Server:
     """The scripted model."""
 
-    def __init__(self, folder, turns):
+    def __init__(self, folder, turns, to):
         path = folder / "script.toml"
-        path.write_text(script(turns))
+        path.write_text(script(turns, to))
         self.process = subprocess.Popen([LONGHAUL, "rehearse", path], stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
         self.base_url = self.process.stdout.readline().strip().removeprefix("base_url=")
 
@@ -76,7 +79,7 @@ def longhaul(folder, turns):
     git(project, "commit", "-q", "--allow-empty", "-m", "start")
     command("init")
     command("feature", "add", "--id", "a", "--title", "a", "--check", "test -f a")
-    server = Server(folder, turns)
+    server = Server(folder, turns, "session")
     environment["ANTHROPIC_BASE_URL"] = server.base_url
     settings = [word for setting in SETTINGS for word in ("--set", setting)]
     with (folder / "told").open("w") as told:
@@ -90,7 +93,7 @@ def longhaul(folder, turns):
 
 
 def sdk(folder, turns):
-    server = Server(folder, turns)
+    server = Server(folder, turns, "side")
     words = [sys.executable, HERE / "sdk.py", server.base_url, folder / "memory"]
     code, *measured = watch(subprocess.Popen(words))
     assert code == 0, "the SDK's run failed"
