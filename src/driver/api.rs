@@ -10,7 +10,6 @@ use super::LARGER;
 use super::Meter;
 use super::Opening;
 use super::Settings;
-use super::Tools;
 use super::clearing;
 use super::clearing::Reason;
 use super::conversation::Conversation;
@@ -30,6 +29,7 @@ use crate::process::Interrupt;
 use crate::provider::Client;
 use crate::provider::Failure;
 use crate::provider::Request;
+use crate::tools::Tools;
 
 /// The share of the window above which the agent is asked to hand over.
 const WINDOW_ALMOST_FULL: f64 = 0.8;

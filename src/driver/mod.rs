@@ -12,7 +12,6 @@ mod past;
 mod repeats;
 #[cfg(test)]
 mod tests;
-mod tools;
 
 use std::time::Instant;
 
@@ -24,7 +23,6 @@ pub use api::drive;
 pub use api::go_on;
 pub use ending::Ending;
 pub use past::Past;
-pub use tools::Tools;
 
 /// A reply after one that was cut off may be this many times as long.
 pub const LARGER: u32 = 2;

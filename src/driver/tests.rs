@@ -16,6 +16,7 @@ use crate::provider::Server;
 use crate::tools::Artifacts;
 use crate::tools::HandOver;
 use crate::tools::Toolbox;
+use crate::tools::Tools;
 use crate::tools::bench::Bench;
 
 mod context;

@@ -1,7 +1,6 @@
 //! The tools of a session that recall notes once more when old results were taken out of the conversation.
 
 use crate::clock::Clock;
-use crate::driver::Tools;
 use crate::engine::recall::Question;
 use crate::engine::recall::Shelf;
 use crate::engine::settings;
@@ -14,6 +13,7 @@ use crate::prompts::Reminder;
 use crate::tools::Artifacts;
 use crate::tools::HandOver;
 use crate::tools::Toolbox;
+use crate::tools::Tools;
 use anyhow::Result;
 use serde_json::Value;
 use std::collections::BTreeSet;

@@ -29,6 +29,7 @@ use crate::tools::Kind;
 use crate::tools::Limits;
 use crate::tools::Notebook;
 use crate::tools::Toolbox;
+use crate::tools::Tools;
 use crate::tools::Workplace;
 
 pub(crate) struct Bench {

@@ -194,6 +194,7 @@ mod tests {
     use crate::tools::bench::call;
 
     use super::*;
+    use crate::tools::Tools;
 
     fn features(ids: &[&str]) -> Value {
         let feature = |id: &&str| json!({"id": id, "title": format!("It can {id}"), "check": format!("test -f {id}")});

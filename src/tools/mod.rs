@@ -17,6 +17,7 @@ mod initializer;
 mod input;
 mod memory;
 mod notebook;
+mod set;
 mod setup;
 #[cfg(test)]
 mod tests;
@@ -42,6 +43,7 @@ pub use initializer::FEATURES_A_CALL;
 pub use initializer::InitText;
 pub use initializer::missing;
 pub use notebook::Notebook;
+pub use set::Tools;
 pub use setup::Phase;
 pub use setup::init_command;
 pub use setup::init_told;
@@ -128,37 +130,6 @@ impl<'a> Toolbox<'a> {
         Ok(Self { place, kind, shell, identity, handed_over: None, told_missing: false, tampered: false })
     }
 
-    /// Returns what the service is told about the tools.
-    pub fn definitions(&self) -> Vec<Value> {
-        let own = match self.kind {
-            Kind::Work { .. } => definitions::work(),
-            Kind::Initializer { .. } => definitions::initializer(),
-        };
-        [definitions::shared(self.place.declared), own].concat()
-    }
-
-    /// Runs one call. What is wrong with it is a result for the model.
-    ///
-    /// # Errors
-    /// Only what the session cannot survive.
-    pub fn call(&mut self, call: &ToolCall, turn: u32) -> Result<ToolResult> {
-        match self.dispatch(call, turn) {
-            Ok(result) => self.fitted(result),
-            Err(ToolError::TellModel(text)) => self.fitted(ToolResult::error(text)),
-            Err(ToolError::Fatal(error)) => Err(error),
-        }
-    }
-
-    /// Returns the agent's words, once it has handed over.
-    pub fn handed_over(&self) -> Option<&HandOver> {
-        self.handed_over.as_ref()
-    }
-
-    /// Returns where texts too large for the context are kept.
-    pub fn artifacts(&self) -> &Artifacts {
-        &self.place.artifacts
-    }
-
     /// Returns the memory they work on.
     pub fn memory(&self) -> &Store {
         self.place.memory
@@ -167,19 +138,6 @@ impl<'a> Toolbox<'a> {
     /// Tells whether the session changed protected files, so that it cannot prove a feature.
     pub fn tampered(&self) -> bool {
         self.tampered
-    }
-
-    /// Tells whether the project's folder is still there.
-    pub fn project_is_there(&self) -> bool {
-        identity(&self.place.root).is_some_and(|now| now == self.identity)
-    }
-
-    /// Names what a commit of the project would hold now; none in a session that works on no feature.
-    pub fn files(&self) -> Option<String> {
-        match &self.kind {
-            Kind::Work { gate, .. } => gate.project.snapshot(&gate.before).ok(),
-            Kind::Initializer { .. } => None,
-        }
     }
 
     /// Cuts what no tool has cut itself.
@@ -279,6 +237,43 @@ fn reopened(ways: &Ways) -> Option<String> {
     let names: Vec<String> = ways.reopen().iter().map(|folder| format!("`{}`", folder.display())).collect();
     (!names.is_empty())
         .then(|| format!("[{} could not be entered any more: opened again for its owner]", names.join(", ")))
+}
+
+impl Tools for Toolbox<'_> {
+    fn definitions(&self) -> Vec<Value> {
+        let own = match self.kind {
+            Kind::Work { .. } => definitions::work(),
+            Kind::Initializer { .. } => definitions::initializer(),
+        };
+        [definitions::shared(self.place.declared), own].concat()
+    }
+
+    fn call(&mut self, call: &ToolCall, turn: u32) -> Result<ToolResult> {
+        match self.dispatch(call, turn) {
+            Ok(result) => self.fitted(result),
+            Err(ToolError::TellModel(text)) => self.fitted(ToolResult::error(text)),
+            Err(ToolError::Fatal(error)) => Err(error),
+        }
+    }
+
+    fn handed_over(&self) -> Option<&HandOver> {
+        self.handed_over.as_ref()
+    }
+
+    fn artifacts(&self) -> &Artifacts {
+        &self.place.artifacts
+    }
+
+    fn project_is_there(&self) -> bool {
+        identity(&self.place.root).is_some_and(|now| now == self.identity)
+    }
+
+    fn files(&self) -> Option<String> {
+        match &self.kind {
+            Kind::Work { gate, .. } => gate.project.snapshot(&gate.before).ok(),
+            Kind::Initializer { .. } => None,
+        }
+    }
 }
 
 fn identity(folder: &Path) -> Option<(u64, u64)> {

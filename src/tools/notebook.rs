@@ -12,6 +12,7 @@ use crate::memory::Store;
 use crate::memory::ToolUse;
 use crate::message::ToolCall;
 use crate::message::ToolResult;
+use crate::tools::Tools;
 use crate::tools::artifacts::Artifacts;
 use crate::tools::definitions;
 use crate::tools::definitions::Declared;
@@ -35,28 +36,6 @@ impl<'a> Notebook<'a> {
         Self { store, origin, artifacts, declared, changed: BTreeSet::new() }
     }
 
-    /// Returns what the service is told about it.
-    pub fn definitions(&self) -> Vec<Value> {
-        vec![definitions::memory_tool(self.declared)]
-    }
-
-    /// Runs one call. What is wrong with it is a result for the model.
-    ///
-    /// # Errors
-    /// Only a memory that cannot be read or written.
-    pub fn call(&mut self, call: &ToolCall, turn: u32) -> Result<ToolResult> {
-        match self.answer(call, turn) {
-            Ok(result) => Ok(result),
-            Err(ToolError::TellModel(text)) => Ok(ToolResult::error(text)),
-            Err(ToolError::Fatal(error)) => Err(error),
-        }
-    }
-
-    /// Returns where texts too large for the context would be kept.
-    pub fn artifacts(&self) -> &Artifacts {
-        &self.artifacts
-    }
-
     /// Returns the notes that were written, changed or removed.
     pub fn changed(&self) -> &BTreeSet<String> {
         &self.changed
@@ -73,6 +52,24 @@ impl<'a> Notebook<'a> {
             self.changed.extend(paths);
         }
         Ok(result)
+    }
+}
+
+impl Tools for Notebook<'_> {
+    fn definitions(&self) -> Vec<Value> {
+        vec![definitions::memory_tool(self.declared)]
+    }
+
+    fn call(&mut self, call: &ToolCall, turn: u32) -> Result<ToolResult> {
+        match self.answer(call, turn) {
+            Ok(result) => Ok(result),
+            Err(ToolError::TellModel(text)) => Ok(ToolResult::error(text)),
+            Err(ToolError::Fatal(error)) => Err(error),
+        }
+    }
+
+    fn artifacts(&self) -> &Artifacts {
+        &self.artifacts
     }
 }
 
@@ -97,6 +94,7 @@ fn below_notes(path: &str) -> Result<String, ToolError> {
 mod tests {
     use serde_json::json;
 
+    use crate::tools::Tools;
     use crate::tools::bench::Bench;
     use crate::tools::bench::call;
 

@@ -25,6 +25,7 @@ use longhaul::tools::Artifacts;
 use longhaul::tools::Kind;
 use longhaul::tools::Limits;
 use longhaul::tools::Toolbox;
+use longhaul::tools::Tools;
 use longhaul::tools::Workplace;
 use serde_json::Value;
 use serde_json::json;

@@ -1,4 +1,4 @@
-//! What the driver needs of a set of tools.
+//! What a conversation needs of the tools in it.
 
 use anyhow::Result;
 use serde_json::Value;
@@ -7,8 +7,6 @@ use crate::message::ToolCall;
 use crate::message::ToolResult;
 use crate::tools::Artifacts;
 use crate::tools::HandOver;
-use crate::tools::Notebook;
-use crate::tools::Toolbox;
 
 /// The tools of one conversation.
 pub trait Tools {
@@ -43,45 +41,5 @@ pub trait Tools {
     /// the next message.
     fn after_clearing(&mut self, _said: &str) -> Option<String> {
         None
-    }
-}
-
-impl Tools for Toolbox<'_> {
-    fn definitions(&self) -> Vec<Value> {
-        self.definitions()
-    }
-
-    fn call(&mut self, call: &ToolCall, turn: u32) -> Result<ToolResult> {
-        self.call(call, turn)
-    }
-
-    fn artifacts(&self) -> &Artifacts {
-        self.artifacts()
-    }
-
-    fn handed_over(&self) -> Option<&HandOver> {
-        self.handed_over()
-    }
-
-    fn project_is_there(&self) -> bool {
-        self.project_is_there()
-    }
-
-    fn files(&self) -> Option<String> {
-        self.files()
-    }
-}
-
-impl Tools for Notebook<'_> {
-    fn definitions(&self) -> Vec<Value> {
-        self.definitions()
-    }
-
-    fn call(&mut self, call: &ToolCall, turn: u32) -> Result<ToolResult> {
-        self.call(call, turn)
-    }
-
-    fn artifacts(&self) -> &Artifacts {
-        self.artifacts()
     }
 }
