@@ -1,10 +1,9 @@
 //! The command line from outside: streams, signals, settings and who may call what while a run is on.
 
-use crate::support::PATIENCE;
 use crate::support::Project;
 use crate::support::bash;
+use crate::support::ends;
 use crate::support::hand_over;
-use crate::support::lives;
 use crate::support::reply;
 use crate::support::session;
 use crate::support::signal;
@@ -14,7 +13,6 @@ use std::io::BufRead;
 use std::io::BufReader;
 use std::io::Read;
 use std::process::Child;
-use std::time::Instant;
 
 /// Reads a child's standard error until a line holds this text.
 fn wait_for(child: &mut Child, text: &str) {
@@ -47,11 +45,7 @@ fn a_second_interrupt_ends_everything_at_once() {
 
     // It was killed before the run ended, and nobody is left to do it later; the system takes a moment for it.
     let pid = project.read("pid");
-    let start = Instant::now();
-    while lives(&pid) && start.elapsed() < PATIENCE {
-        std::thread::yield_now();
-    }
-    assert!(!lives(&pid), "the command outlived the run");
+    assert!(ends(&pid), "the command outlived the run");
 }
 
 #[test]

@@ -2,8 +2,8 @@
 
 use crate::support::Project;
 use crate::support::bash;
+use crate::support::ends;
 use crate::support::hand_over;
-use crate::support::lives;
 use crate::support::reply;
 use crate::support::session;
 use crate::support::signal;
@@ -162,7 +162,7 @@ fn b15_an_interrupt_ends_the_child_too_and_the_record_has_its_end() {
         std::fs::read(&pipe).unwrap();
         signals.iter().for_each(|name| signal(&child, name));
         assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130), "{signals:?}");
-        assert!(!lives(&project.read("../child")), "{signals:?}");
+        assert!(ends(&project.read("../child")), "{signals:?}");
         if signals.len() == 1 {
             assert_eq!(project.events(1).last().unwrap()["type"], "session_ended", "{signals:?}");
         }

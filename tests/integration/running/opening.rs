@@ -6,8 +6,8 @@ use super::makes;
 use crate::support::Project;
 use crate::support::Run;
 use crate::support::bash;
+use crate::support::ends;
 use crate::support::hand_over;
-use crate::support::lives;
 use crate::support::reply;
 use crate::support::session;
 use serde_json::Value;
@@ -89,7 +89,7 @@ fn servers_of_the_script_live_as_long_as_the_session_and_hold_up_nothing() {
 
     run.shows("ended with the session");
     for server in ["../server", "../daemon"] {
-        assert!(!lives(&project.read(server)), "{server}");
+        assert!(ends(&project.read(server)), "{server}");
     }
 }
 

@@ -6,6 +6,7 @@ mod project;
 mod run;
 mod skip;
 
+pub(crate) use child::ends;
 pub(crate) use child::lives;
 pub(crate) use child::signal;
 pub(crate) use model::Model;
