@@ -77,7 +77,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         },
         sandbox: sandbox_settings,
         sandbox_foreseen: super::sandbox::foreseen(config),
-        tool_limits: tools::Limits::default(),
+        tool_limits: tool_limits(config.run.init_timeout),
         tools: match config.provider.tools {
             Tools::Typed => Declared::Typed,
             Tools::Custom => Declared::Custom,
@@ -102,6 +102,11 @@ fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> (Vec<String
     let names = vec![config.provider.key_env.clone(), "ANTHROPIC_AUTH_TOKEN".to_owned()];
     let values = Secrets::new(names.iter().filter_map(|name| variables.get(name)).cloned());
     (names, values)
+}
+
+fn tool_limits(init_timeout: Duration) -> tools::Limits {
+    let limits = tools::Limits::default();
+    tools::Limits { init: limits.usual.min(init_timeout), ..limits }
 }
 
 fn recall(config: &Config) -> Recall {

@@ -210,7 +210,7 @@ fn play(
         ways: ways.clone(),
         environment,
         artifacts,
-        limits: ws.settings.tool_limits.clone(),
+        limits: tools::Limits { deadline: settings.deadline, ..ws.settings.tool_limits.clone() },
         head_tree,
         init_script: script,
         declared: ws.settings.tools,
@@ -314,16 +314,25 @@ fn start(
     (number, artifacts): (u32, &Artifacts),
 ) -> Result<String> {
     let installing = install::install(ws, script, artifacts)?;
-    let limit = ws.settings.init_timeout.min(ws.settings.tool_limits.usual);
+    let limit = ws.settings.tool_limits.init;
     let environment = ws.inner_environment();
     let finished = tools::run_init(sandbox, ws.project.root(), script, Phase::Start, &environment, limit);
     let told = tools::init_told(script, &finished, artifacts)?;
     note_run(ws, number, &finished)?;
     let failed = (finished.exit != Exit::Code(0)).then_some(&told);
     for failed in installing.iter().chain(failed) {
-        ws.warn(failed.lines().next().unwrap_or_default());
+        ws.warn(in_few_lines(failed));
     }
     Ok(installing.into_iter().chain([told]).collect::<Vec<_>>().join("\n"))
+}
+
+/// Leaves out the middle of a text that is long to read.
+fn in_few_lines(text: &str) -> String {
+    let lines: Vec<&str> = text.lines().collect();
+    match lines.as_slice() {
+        [first, .., a, b, c, d] if lines.len() > 6 => [first, &"…", a, b, c, d].map(|line| *line).join("\n"),
+        all => all.join("\n"),
+    }
 }
 
 /// Notes in `init.md` how long the init script took and how it ended.

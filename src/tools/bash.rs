@@ -6,6 +6,7 @@ use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::time::Instant;
 
 use serde_json::Value;
 
@@ -42,6 +43,10 @@ pub struct Limits {
     pub usual: Duration,
     /// How long it may take when it asks for more.
     pub most: Duration,
+    /// How long the init script may take where it starts what a session needs.
+    pub init: Duration,
+    /// Nothing runs on after this moment, at which a budget of time is used up.
+    pub deadline: Option<Instant>,
     /// Time between TERM and KILL.
     pub grace: Duration,
     /// Characters of a result.
@@ -51,7 +56,17 @@ pub struct Limits {
 impl Default for Limits {
     fn default() -> Self {
         let seconds = Duration::from_secs;
-        Self { usual: seconds(120), most: seconds(600), grace: seconds(1), shown: 30_000 }
+        let (usual, most) = (seconds(120), seconds(600));
+        Self { usual, most, init: usual, deadline: None, grace: seconds(1), shown: 30_000 }
+    }
+}
+
+impl Limits {
+    /// Cuts a limit to what is left of the time.
+    pub(super) fn within(&self, limit: Duration) -> Duration {
+        // Without any time a command could not even be told to end.
+        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1));
+        self.deadline.map(left).map_or(limit, |left| left.min(limit))
     }
 }
 
@@ -94,7 +109,7 @@ impl<'a> Shell<'a> {
             }
             (false, None) => Err(tell("`command` is missing: give it as a text, or `restart` as true")),
             (false, Some(command)) => {
-                let limit = self.limit(input.number_if_given("timeout")?)?;
+                let limit = self.limits.within(self.limit(input.number_if_given("timeout")?)?);
                 self.run(command, limit)
             }
         }

@@ -229,6 +229,19 @@ fn a_time_limit_cuts_a_reply_that_streams_on_and_no_attempt_is_lost() {
 }
 
 #[test]
+fn a_time_limit_ends_a_command_that_runs_on() {
+    let slow = session([reply([bash("sleep 300")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([slow]);
+    let start = Instant::now();
+
+    project.run(["run", "--time", "3s"]).exits(3).tells("the time budget of 3s is used up");
+
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    let results = project.events(1);
+    assert!(results.iter().any(|event| event.to_string().contains("stopped after its limit of ")), "{results:?}");
+}
+
+#[test]
 fn limits_that_would_not_bind_are_refused() {
     let project = Project::ready().feature("a", "test -f a").model([]);
 

@@ -6,11 +6,13 @@ use super::makes;
 use crate::support::Project;
 use crate::support::Run;
 use crate::support::bash;
+use crate::support::call;
 use crate::support::ends;
 use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::session;
 use serde_json::Value;
+use serde_json::json;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -105,4 +107,18 @@ fn of_two_phases_that_fail_the_user_and_the_agent_see_which() {
     run.tells("the init script `init.sh` failed with exit code 4");
     let seen = first_message(&project);
     assert!(seen.contains("no install today") && seen.contains("no start today"), "{seen}");
+}
+
+#[test]
+fn the_tool_that_runs_it_again_has_the_same_limit_and_what_a_failed_one_printed_is_told() {
+    let script = "[ -e ../again ] && sleep 300; touch ../again; echo no port free >&2; exit 3";
+    let project =
+        opens_with(script).model([session([reply([call("setup", json!({})), bash("touch a")]), reply([hand_over()])])]);
+    let start = Instant::now();
+
+    let run = project.run(["run", "--set", "run.init_timeout=2s"]);
+
+    run.exits(0).tells("failed with exit code 3").tells("no port free");
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    assert!(project.played().results_in(2).contains("was stopped by its limit, after 2."));
 }
