@@ -252,7 +252,8 @@ fn summary(input: &Value) -> String {
 fn ids(features: &Value) -> Option<String> {
     let name = |feature: &Value| feature["id"].as_str().or(feature["title"].as_str()).map(str::to_owned);
     let names: Vec<String> = features.as_array()?.iter().filter_map(name).collect();
-    Some(format!("{} features: {}", names.len(), names.join(", "))).filter(|_| !names.is_empty())
+    let word = if names.len() == 1 { "feature" } else { "features" };
+    Some(format!("{} {word}: {}", names.len(), names.join(", "))).filter(|_| !names.is_empty())
 }
 
 fn short(value: &Value) -> Option<String> {

@@ -42,6 +42,7 @@ fn wait(runtime: &Runtime, ready: &mpsc::Sender<Result<()>>, interrupt: &Interru
     output.note(&Line::new(Tone::Careful, "ending in order; press Ctrl-C again to stop at once"));
     runtime.block_on(signals.next());
     interrupt.kill_groups();
+    output.note(&Line::new(Tone::Careful, "stopped at once; what was committed is safe, and the same command goes on"));
     output.finish().ok();
     std::process::exit(i32::from(Code::Interrupted as u8));
 }

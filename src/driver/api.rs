@@ -268,9 +268,10 @@ impl Session<'_> {
             StopReason::ContextWindow => {
                 Next::End(Ending::Full("the reply was cut off at the end of the model's window".to_owned()))
             }
-            StopReason::Other(reason) => {
-                Next::End(Ending::Cut(format!("the model stopped for an unknown reason `{reason}`")))
-            }
+            StopReason::Other(reason) => Next::End(Ending::Cut(match reason.as_str() {
+                "" => "the model stopped and gave no reason".to_owned(),
+                reason => format!("the model stopped for an unknown reason `{reason}`"),
+            })),
         }
     }
 

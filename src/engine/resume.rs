@@ -73,9 +73,7 @@ fn find(ws: &mut Workspace) -> Result<Option<Resumed>> {
     match reopen(ws, number)? {
         Ok(resumed) => Ok(Some(resumed)),
         Err(reason) => {
-            ws.notice(format!(
-                "session {number} is not continued: {reason}; it is closed, and the run goes on from memory"
-            ));
+            ws.notice(format!("session {number} is not continued: {reason}; the run goes on from memory"));
             Ok(None)
         }
     }

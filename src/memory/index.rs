@@ -123,6 +123,18 @@ impl Store {
     }
 }
 
+/// Says which of these notes is not listed though it is written, since its type is none.
+pub(super) fn unlisted(changes: &[Change]) -> Option<String> {
+    let notes = changes.iter().filter(|change| is_note(&change.path)).filter_map(|change| change.bytes.as_ref());
+    let kinds = notes.filter_map(|bytes| Front::read(bytes).ok()).map(|front| front.kind);
+    kinds.into_iter().find_map(|kind| match kind {
+        NoteKind::Unknown(kind) => {
+            Some(format!("It is not listed: its type `{kind}` is none of user, feedback, project and reference."))
+        }
+        _ => None,
+    })
+}
+
 /// Tells whether a file at this path is a note.
 pub(super) fn is_note(path: &str) -> bool {
     path != NOTES && path::is_at_or_below(path, NOTES)
@@ -248,6 +260,15 @@ mod tests {
         assert_eq!(index.notes[0].kind, NoteKind::Feedback);
         assert_eq!(memory.subjects()[0], "memory: adopt 3 files", "one commit takes them in with the index");
         assert!(memory.inspect().is_empty());
+    }
+
+    #[test]
+    fn a_note_of_an_unknown_type_is_written_and_the_agent_is_told_that_nobody_will_see_it() {
+        let mut memory = seeded();
+        let told = memory.create("notes/a.md", &note("a", "idea")).as_text();
+        let expected = "It is not listed: its type `idea` is none of user, feedback, project and reference.";
+        assert_eq!(told, format!("File created successfully at: /memories/notes/a.md\n{expected}"));
+        assert!(!memory.create("notes/b.md", &note("b", "user")).as_text().contains("not listed"), "its twin");
     }
 
     #[test]

@@ -85,7 +85,9 @@ impl Store {
                 Committed::Stale => continue,
             }
             self.note_use(origin, &command);
-            return Ok(ToolResult::text(plan.answer));
+            let unlisted = index::unlisted(&plan.changes).filter(|_| self.policy == Policy::Project);
+            let parts = [Some(plan.answer), unlisted];
+            return Ok(ToolResult::text(parts.into_iter().flatten().collect::<Vec<_>>().join("\n")));
         }
         bail!("{}", busy())
     }

@@ -36,6 +36,9 @@ pub(super) fn resolve(root: &Path, path: &str) -> Result<Target, ToolError> {
     };
     let names: Vec<String> =
         inside.components().map(|name| name.as_os_str().to_string_lossy().to_lowercase()).collect();
+    if names.len() > 1 && names[0] == ".git" && names[1] == "longhaul" {
+        return Err(tell(format!("`{path}` is longhaul's own: read it in `bash`, such as with `sed -n '1,80p'`")));
+    }
     if names.iter().any(|name| name == ".git") {
         return Err(tell(format!("`{path}` is git's own: change it with git commands in `bash`")));
     }
