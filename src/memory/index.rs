@@ -272,6 +272,16 @@ mod tests {
     }
 
     #[test]
+    fn an_index_that_was_changed_beside_a_new_note_is_put_back_with_the_note_in_it() {
+        let mut memory = seeded();
+        memory.edit("notes/a.md", &note("a", "user"));
+        memory.edit("MEMORY.md", "# Memory\n\nWords.\nmine\n");
+        assert_eq!(memory.inspect().restored, ["MEMORY.md"]);
+        assert!(memory.shown("MEMORY.md").unwrap().contains("about a"));
+        assert!(memory.inspect().is_empty(), "nobody touched it since");
+    }
+
+    #[test]
     fn a_memory_without_a_projects_rules_has_no_index() {
         let mut memory = Memory::free(&[]);
         assert!(!memory.create("notes/a", "no front matter").is_error);

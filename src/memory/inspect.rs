@@ -79,6 +79,8 @@ impl Store {
             for path in &todo.hide {
                 view.remove(path)?;
             }
+            // What was taken in may have changed the index, which may have to be shown anew itself.
+            let snapshot = Snapshot::of(&self.repository, shown.clone());
             for path in &todo.show {
                 if let Some(bytes) = snapshot.read(path)? {
                     view.put(path, &bytes)?;
