@@ -233,6 +233,7 @@ impl<'a> Workspace<'a> {
             shown: owned(shown),
             writable: owned(writable),
             objects: None,
+            held: Vec::new(),
             network,
         };
         Sandbox::open(&self.settings.sandbox, room, self.interrupt)

@@ -13,6 +13,7 @@ mod executed;
 mod failure;
 mod finding;
 mod guessed;
+mod held;
 mod install;
 mod judge;
 mod look_back;
@@ -25,6 +26,7 @@ mod trial;
 mod verdict;
 mod walk;
 mod words;
+mod written;
 
 pub use check::Check;
 pub use check::Kind;

@@ -6,6 +6,8 @@ use crate::gate::CheckFiles;
 use crate::gate::Finding;
 use crate::gate::Settings;
 use crate::gate::executed::Deciding;
+use crate::gate::held::Held;
+use crate::gate::held::Marks;
 use crate::gate::shell::Shell;
 use crate::gate::stage::host_environment;
 use crate::gate::verdict::Trial;
@@ -81,13 +83,15 @@ pub(in crate::gate) struct Surroundings<'a> {
 pub(in crate::gate) fn run(check: &Check, runs: u32, around: &Surroundings) -> Result<Trial> {
     let start = Instant::now();
     let limit = check.timeout.unwrap_or(around.settings.timeout);
-    let run = Run::open(around, limit, Phase::Check, check.network)?;
+    let held = Held::of(check, around.files, around.init_script, around.folder);
+    let run = Run::open(around, limit, Phase::Check, check.network, held)?;
     let mut trial = match run.get_ready(check)? {
         Some(refused) => refused,
         None => run.repeat(check, runs)?,
     };
     run.tell_wanted_network(&mut trial, "`\"network\": true` in the check gives it one");
     run.tell_hidden_program(&mut trial);
+    run.tell_held_file(&mut trial);
     let survivors = run.sandbox.end();
     // What a setup started was meant to stay until now.
     if check.setup.is_none() && !survivors.is_empty() {
@@ -100,7 +104,7 @@ pub(in crate::gate) fn run(check: &Check, runs: u32, around: &Surroundings) -> R
 
 /// Installs what the project needs by this text for `sh`; returns a result only when that failed, as `failed` says.
 pub(in crate::gate) fn prepare(text: &str, failed: &str, around: &Surroundings) -> Result<Option<Trial>> {
-    let run = Run::open(around, PREPARE_LIMIT, Phase::Install, true)?;
+    let run = Run::open(around, PREPARE_LIMIT, Phase::Install, true, Held::default())?;
     let (finished, _) = run.shell(text, ".", None, PREPARE_LIMIT, Leftovers::End)?;
     run.sandbox.end();
     let duration = finished.duration;
@@ -119,11 +123,18 @@ struct Run<'a> {
     phase: Phase,
     sandbox: Sandbox,
     folder: TempDir,
+    held: Held,
 }
 
 impl<'a> Run<'a> {
     /// Opens the sandbox in which everything of one run happens: the only place where the gate does so.
-    fn open(around: &'a Surroundings<'a>, limit: Duration, phase: Phase, wants_network: bool) -> Result<Self> {
+    fn open(
+        around: &'a Surroundings<'a>,
+        limit: Duration,
+        phase: Phase,
+        wants_network: bool,
+        held: Held,
+    ) -> Result<Self> {
         let (settings, scratch) = (&around.settings.sandbox, &around.settings.scratch);
         let folder = around.project.scratch_folder(scratch, "check")?;
         lay_folders(folder.path(), around)?;
@@ -135,10 +146,11 @@ impl<'a> Run<'a> {
             shown: vec![folder.path().join(CHECKS)],
             writable: around.git_dir.iter().cloned().collect(),
             objects: around.objects.clone(),
+            held: held.files.clone(),
             network: if wants_network { settings.setup() } else { settings.commands() },
         };
         let sandbox = Sandbox::open(settings, room, around.interrupt)?;
-        Ok(Self { around, limit, phase, sandbox, folder })
+        Ok(Self { around, limit, phase, sandbox, folder, held })
     }
 
     /// Says of a result that it seems to be for want of the network, which its commands do not have.
@@ -158,6 +170,20 @@ impl<'a> Run<'a> {
         let said = trial.output.as_ref().map(|output| output.text()).unwrap_or_default();
         if let Some(hidden) = sandbox::hidden_in(&self.around.settings.sandbox, &said) {
             trial.add(&format!("the program {}: {}", hidden.reason(), hidden.way_out()));
+        }
+    }
+
+    /// Says of a file that the check could not write that it is held.
+    fn tell_held_file(&self, trial: &mut Trial) {
+        let said = trial.output.as_ref().map(|output| output.text()).unwrap_or_default();
+        let lines = || said.lines().filter(|line| line.contains("Read-only file system") || line.contains("EROFS"));
+        let is_said = |path: &&PathBuf| lines().any(|line| line.contains(&*path.to_string_lossy()));
+        let held = self.held.files.iter().find(is_said).filter(|_| trial.finding != Finding::Passed);
+        if let Some(path) = held.filter(|_| self.sandbox.level() == Level::Bubblewrap) {
+            let path = path.display();
+            trial.add(&format!(
+                "`{path}` decides, so it cannot be written while the check runs, unless its text does it"
+            ));
         }
     }
 
@@ -236,6 +262,7 @@ impl<'a> Run<'a> {
     fn repeat(&self, check: &Check, runs: u32) -> Result<Trial> {
         let (mut passes, expect) = (0, check.expect.as_deref());
         let deciding = Deciding::of(check, self.around.files, self.around.folder, self.around.project.root());
+        let marks = self.held.marks(self.around.folder);
         loop {
             let (finished, tampered) = self.shell(&check.run, &check.cwd, expect, self.limit, Leftovers::End)?;
             let mut trial = judged(finished, expect, &deciding);
@@ -246,6 +273,10 @@ impl<'a> Run<'a> {
             if let (Finding::Passed, Some(name)) = (trial.finding, tampered) {
                 trial.finding = Finding::CheckChanged;
                 trial.detail = format!("`$LONGHAUL_CHECKS/{name}` was changed while the check ran");
+            }
+            if let (Finding::Passed, Some(path)) = (trial.finding, marks.touched()) {
+                trial.finding = Finding::TreeMoved;
+                trial.detail = format!("`{path}`, which decides, was written, moved or replaced while the check ran");
             }
             trial.flipped = passes > 0 && trial.finding != Finding::Passed && trial.finding.is_result();
             passes += u32::from(trial.finding == Finding::Passed);
@@ -289,8 +320,9 @@ impl<'a> Run<'a> {
             needle: needle.map(str::to_owned),
             ..Command::new(shell.program, &[], &self.tree().join(folder), env)
         };
+        let marks = Marks::of(&checks, &self.held.of_memory);
         let finished = self.sandbox.run(&command);
-        Ok((finished, self.around.files.first_changed(&checks)))
+        Ok((finished, self.around.files.first_changed(&checks).or_else(|| marks.touched())))
     }
 }
 

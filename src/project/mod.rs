@@ -163,6 +163,7 @@ impl Project {
             shown: shown.collect(),
             writable: vec![scratch.path().to_owned()],
             objects: None,
+            held: Vec::new(),
             network: Network::Off,
         };
         // A person's interrupt ends the session, not the commit that saves its work.

@@ -85,6 +85,8 @@ pub struct Room {
     pub writable: Vec<PathBuf>,
     /// The objects that the git folder of a checkout names.
     pub objects: Option<PathBuf>,
+    /// Files that stay as they are, below the root.
+    pub held: Vec<PathBuf>,
     pub network: Network,
 }
 
@@ -102,6 +104,7 @@ impl Room {
         mounts.flags(&["--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"]);
         machine(&mut mounts, settings, self.network);
         self.project(&mut mounts, settings)?;
+        self.hold(&mut mounts);
         if let Some(program) = settings.supervisor.first() {
             mounts.mount("--ro-bind", Path::new(program), Path::new(OWN_PROGRAM));
         }
@@ -144,6 +147,18 @@ impl Room {
         self.shown.iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
         state.iter().for_each(|state| mounts.0.extend(["--remount-ro".into(), state.into()]));
         Ok(())
+    }
+
+    /// Lays each held file read-only over itself, and the folders on the way to it, so that none can be moved away.
+    fn hold(&self, mounts: &mut Mounts) {
+        let named = |path: &&Path| !path.as_os_str().is_empty();
+        let is_real = |path: &Path| self.folder.join(path).symlink_metadata().is_ok_and(|found| !found.is_symlink());
+        let held = self.held.iter().filter(|file| file.ancestors().filter(named).all(is_real));
+        let folders: BTreeSet<&Path> = held.clone().flat_map(|file| file.ancestors().skip(1)).filter(named).collect();
+        let folders = folders.into_iter().map(|folder| ("--bind", folder));
+        for (how, path) in folders.chain(held.map(|file| ("--ro-bind", file.as_path()))) {
+            mounts.mount(how, &self.folder.join(path), &self.root.join(path));
+        }
     }
 }
 

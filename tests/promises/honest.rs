@@ -76,6 +76,40 @@ fn play_all(language: usize) {
     }
 }
 
+/// Checks that write near their own tests, or change them in no way that matters; each with its project.
+const CHECKS: [(&str, &str); 6] = [
+    ("greeter", "chmod +x tests/loud.sh && tests/loud.sh"),
+    ("greeter", "touch tests/loud.sh; cd tests && chmod a+rx *.sh && cd .. && sh tests/loud.sh"),
+    ("greeter", "{ git checkout HEAD -- tests || true; } && sh tests/loud.sh"),
+    (
+        "greeter",
+        "mkdir -p tests/out && sh greet.sh Ada >tests/out/ada && sh tests/loud.sh >tests/log && rm -r tests/out",
+    ),
+    ("adder", "unset PYTHONDONTWRITEBYTECODE; python3 -m unittest tests/test_adder.py && test -d tests/__pycache__"),
+    (
+        "adder",
+        "echo a >tests/a.tmp && mv tests/a.tmp tests/a.snap && mv tests/a.snap . && python3 -m unittest discover tests",
+    ),
+];
+
+#[test]
+fn a_check_may_write_beside_its_tests_and_change_their_modes() {
+    for (name, check) in CHECKS {
+        for mode in MODES.iter().filter(|mode| **mode == Mode::Plain || runs_here("bwrap")) {
+            for checkout in ["clean", "in-place"] {
+                let project = folder("projects").join(name);
+                let stage = Stage::of(std::slice::from_ref(&project), *mode, &[format!("gate.checkout={checkout}")]);
+                stage.shell("printf '__pycache__\n*.snap\ntests/log\n' >.gitignore; chmod +x tests/*; git add -A; git commit -qm more");
+                stage.add(&json!(check));
+                let run = stage.work(&[&read(&project.join("honest.sh"))]);
+                let told = format!("{check}, {checkout}, {mode:?}\n{}", run.whole());
+                assert_eq!(run.code, Some(0), "{told}");
+                assert_eq!(stage.project.stored(FEATURE)["passes"], true, "{told}");
+            }
+        }
+    }
+}
+
 /// Makes a test of each way.
 macro_rules! ways {
     ($($name:ident)*) => {

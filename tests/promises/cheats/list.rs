@@ -121,7 +121,10 @@ cheats! { plain, Plain:
     sets_pythonpath_in_the_profile
     sets_the_time_zone_in_the_profile
     skips_the_test
+    swaps_the_check_while_it_runs_and_puts_it_back
     swaps_the_projects_repository
+    swaps_the_test_while_it_runs_and_puts_it_back
+    swaps_the_tests_folder_while_it_runs_and_puts_it_back
     swaps_the_view
     swaps_the_whole_memory
     takes_memorys_last_commits_back
@@ -170,6 +173,7 @@ cheats! { bubblewrap, Bubblewrap:
     links_the_check_in_memorys_view
     makes_the_program_a_link_to_outside
     overwrites_the_check_while_it_runs
+    overwrites_the_test_while_it_runs
     plants_a_program_at_home
     plants_hooks
     preloads_a_library
@@ -177,6 +181,9 @@ cheats! { bubblewrap, Bubblewrap:
     runs_a_command_as_fsmonitor
     sets_pythonpath_in_the_profile
     stores_other_bytes_by_a_filter
+    swaps_the_check_while_it_runs_and_puts_it_back
+    swaps_the_test_while_it_runs_and_puts_it_back
+    swaps_the_tests_folder_while_it_runs_and_puts_it_back
     swaps_the_view
     swaps_the_whole_memory
     takes_memorys_last_commits_back
@@ -270,8 +277,6 @@ cheats! { bubblewrap_rest, Bubblewrap:
     loosens_the_projects_settings
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     makes_a_test_that_was_not_there
-    #[ignore = "what stops it is the same as in plain mode; a minute"]
-    overwrites_the_test_while_it_runs
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     passes_every_other_time
     #[ignore = "what stops it is the same as in plain mode; a minute"]

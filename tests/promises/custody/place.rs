@@ -107,6 +107,7 @@ impl Place {
             shown: vec![own_program().parent().unwrap().to_owned()],
             writable: Vec::new(),
             objects: None,
+            held: Vec::new(),
             network: Network::Off,
         };
         Self { folder, root, settings, room }
