@@ -9,9 +9,12 @@ use crate::gate::checkout::is_of_project;
 use crate::gate::closure;
 use crate::gate::written::Written;
 use crate::project::path_of;
+use anyhow::Context;
+use anyhow::Result;
 use std::collections::BTreeMap;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -50,6 +53,26 @@ impl Held {
     /// Remembers the project's files as they are now in `folder`.
     pub(in crate::gate) fn marks(&self, folder: &Path) -> Marks {
         Marks::of(folder, &self.watched)
+    }
+}
+
+impl CheckFiles {
+    /// Writes the files below `folder`, readable and executable.
+    pub(in crate::gate) fn lay(&self, folder: &Path) -> Result<()> {
+        for (name, bytes) in &self.0 {
+            let path = folder.join(name);
+            let context = || format!("could not lay out the check file `{name}`");
+            fs::create_dir_all(path.parent().unwrap_or(folder)).with_context(context)?;
+            fs::write(&path, bytes).with_context(context)?;
+            fs::set_permissions(&path, fs::Permissions::from_mode(0o555)).with_context(context)?;
+        }
+        Ok(())
+    }
+
+    /// Returns the file that is not the one that was laid out.
+    pub(in crate::gate) fn first_changed(&self, folder: &Path) -> Option<String> {
+        let differs = |(name, bytes): &&(String, Vec<u8>)| fs::read(folder.join(name)).ok().as_ref() != Some(bytes);
+        self.0.iter().find(differs).map(|(name, _)| name.clone())
     }
 }
 

@@ -108,6 +108,7 @@ impl Gate<'_> {
         if let Some(red) = red {
             self.look_back(&mut trial, check, known, red, pinned)?;
         }
+        let soft = [soft, trial.planted.clone()].concat();
         Ok(Verdict::new(trial, Circumstances { red: red.cloned(), flipped, soft, untracked, ..circumstances }))
     }
 
@@ -186,6 +187,7 @@ impl Gate<'_> {
             interrupt: self.interrupt,
             files: &self.files,
             init_script: self.init_script.as_deref(),
+            init_path: self.init_path.as_deref(),
         }
     }
 

@@ -216,21 +216,34 @@ fn folder_of<'a>(path: &'a str, names: &[&str]) -> Option<&'a str> {
 }
 
 /// The table together with the patterns of the settings.
-struct Loaded<'a> {
+pub(in crate::gate) struct Loaded<'a> {
     more: GlobSet,
     /// The init script, which may be the `setup` of a check.
     init: &'a str,
 }
 
 impl<'a> Loaded<'a> {
-    fn new(more: &[String], init: Option<&'a str>) -> Result<Self> {
+    pub(in crate::gate) fn new(more: &[String], init: Option<&'a str>) -> Result<Self> {
         let more = set(&more.iter().map(String::as_str).collect::<Vec<_>>())?;
         Ok(Self { more, init: init.unwrap_or(INIT) })
     }
 
-    fn holds(&self, path: &str) -> bool {
+    /// Tells whether tools load this file by themselves.
+    pub(in crate::gate) fn holds(&self, path: &str) -> bool {
         let known = TABLE.as_ref().is_some_and(|table| table.is_match(path)) || self.more.is_match(path);
         path == self.init || known && installed_in(path).is_none()
+    }
+
+    /// Tells whether it is known by the folders on the way to it, and not by its name alone.
+    pub(in crate::gate) fn holds_by_folder(&self, path: &str) -> bool {
+        let by_folder = |at: &usize| LOADED.iter().chain(&INSTALLING).nth(*at).is_none_or(|glob| glob.contains('/'));
+        let known = TABLE.as_ref().is_some_and(|table| table.matches(path).iter().any(by_folder));
+        installed_in(path).is_none() && (known || self.more.is_match(path))
+    }
+
+    /// Tells whether installing fills this folder.
+    pub(in crate::gate) fn is_filled(folder: &str) -> bool {
+        installed_in(&format!("{folder}/")).is_some()
     }
 }
 

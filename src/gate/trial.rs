@@ -1,5 +1,7 @@
 //! One run of a check: private folders, setup, the wait until ready, the command itself, and the end of all it started.
 
+mod planted;
+
 use crate::clock::duration;
 use crate::gate::Check;
 use crate::gate::CheckFiles;
@@ -29,7 +31,6 @@ use crate::sandbox::network_wanted;
 use anyhow::Context;
 use anyhow::Result;
 use std::fs;
-use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -77,6 +78,8 @@ pub(in crate::gate) struct Surroundings<'a> {
     pub interrupt: &'a Interrupt,
     pub files: &'a CheckFiles,
     pub init_script: Option<&'a str>,
+    /// Path of that script.
+    pub init_path: Option<&'a str>,
 }
 
 /// Runs the check, until it passed `runs` times. Nothing it started is alive afterwards, and nothing of its folders.
@@ -262,7 +265,7 @@ impl<'a> Run<'a> {
     fn repeat(&self, check: &Check, runs: u32) -> Result<Trial> {
         let (mut passes, expect) = (0, check.expect.as_deref());
         let deciding = Deciding::of(check, self.around.files, self.around.folder, self.around.project.root());
-        let marks = self.held.marks(self.around.folder);
+        let (marks, before) = (self.held.marks(self.around.folder), self.survey()?);
         loop {
             let (finished, tampered) = self.shell(&check.run, &check.cwd, expect, self.limit, Leftovers::End)?;
             let mut trial = judged(finished, expect, &deciding);
@@ -282,6 +285,7 @@ impl<'a> Run<'a> {
             passes += u32::from(trial.finding == Finding::Passed);
             trial.runs = passes;
             if passes >= runs || trial.finding != Finding::Passed {
+                self.tell_planted(&mut trial, &before, check)?;
                 return Ok(trial);
             }
         }
@@ -376,23 +380,4 @@ fn not_ready(finished: Finished, detail: &str) -> Trial {
 
 fn ended(finished: Finished, finding: Finding, detail: String) -> Trial {
     Trial { exit: Some(finished.exit), output: Some(finished.output), ..Trial::refused(finding, detail) }
-}
-
-impl CheckFiles {
-    /// Writes the files below `folder`, readable and executable.
-    fn lay(&self, folder: &Path) -> Result<()> {
-        for (name, bytes) in &self.0 {
-            let path = folder.join(name);
-            let context = || format!("could not lay out the check file `{name}`");
-            fs::create_dir_all(path.parent().unwrap_or(folder)).with_context(context)?;
-            fs::write(&path, bytes).with_context(context)?;
-            fs::set_permissions(&path, fs::Permissions::from_mode(0o555)).with_context(context)?;
-        }
-        Ok(())
-    }
-
-    fn first_changed(&self, folder: &Path) -> Option<String> {
-        let differs = |(name, bytes): &&(String, Vec<u8>)| fs::read(folder.join(name)).ok().as_ref() != Some(bytes);
-        self.0.iter().find(differs).map(|(name, _)| name.clone())
-    }
 }

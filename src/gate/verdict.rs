@@ -40,6 +40,8 @@ pub struct Trial {
     pub(in crate::gate) unprepared: Option<Unprepared>,
     /// The time after which it was ended, if it was.
     pub(in crate::gate) limit: Option<Duration>,
+    /// What tools load by themselves and came meanwhile.
+    pub(in crate::gate) planted: Vec<String>,
     /// Why, when the exit code does not say it.
     pub(in crate::gate) detail: String,
 }
@@ -58,6 +60,7 @@ impl Trial {
             flipped: false,
             unprepared: None,
             limit: None,
+            planted: Vec::new(),
             detail,
         }
     }
@@ -185,7 +188,7 @@ pub(in crate::gate) struct Circumstances {
     pub overlaid: Vec<String>,
     /// What a person should know of the tested tree.
     pub disclosed: Vec<String>,
-    /// Files of the soft closure that changed since approval.
+    /// Files of the soft closure that changed since approval, or came while the check ran.
     pub soft: Vec<String>,
     /// The tree from which was made what installing laid into the tested one.
     pub prepared: Option<String>,

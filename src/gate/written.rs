@@ -20,7 +20,13 @@ pub(in crate::gate) struct Written(Vec<String>);
 impl Written {
     /// Reads the texts.
     pub(in crate::gate) fn by<'a>(texts: impl IntoIterator<Item = &'a str>) -> Self {
-        let commands = |text: &str| words::spelled_out(text).replace(">|", ">").replace(">&", "> ");
+        let commands = |text: &str| {
+            words::spelled_out(text)
+                .replace("${HOME}", "~")
+                .replace("$HOME", "~")
+                .replace(">|", ">")
+                .replace(">&", "> ")
+        };
         Self(texts.into_iter().flat_map(|text| of_text(&commands(text))).collect())
     }
 
@@ -99,6 +105,7 @@ mod tests {
             ("sed -i 's/\\r//' tests/a.sh", "tests/a.sh", true),
             ("git checkout HEAD -- tests; sh tests/a.sh", "tests/a.sh", true),
             ("cp .env.example .env && npm test", ".env", true),
+            ("echo a=b >\"$HOME/.npmrc\" && npm test", "~/.npmrc", true),
             ("sh -c 'chmod +x tests/a.sh'", "tests/a.sh", true),
             ("sh app.sh && sh tests/a.sh", "tests/a.sh", false),
             ("chmod +x app.sh && sh tests/a.sh", "tests/a.sh", false),

@@ -77,10 +77,14 @@ fn play_all(language: usize) {
 }
 
 /// Checks that write near their own tests, or change them in no way that matters; each with its project.
-const CHECKS: [(&str, &str); 6] = [
+const CHECKS: [(&str, &str); 7] = [
     ("greeter", "chmod +x tests/loud.sh && tests/loud.sh"),
     ("greeter", "touch tests/loud.sh; cd tests && chmod a+rx *.sh && cd .. && sh tests/loud.sh"),
     ("greeter", "{ git checkout HEAD -- tests || true; } && sh tests/loud.sh"),
+    (
+        "greeter",
+        "mkdir -p build && echo a >build/Makefile && echo a=b >.env && echo >\"$HOME/.cache\" && sh tests/loud.sh",
+    ),
     (
         "greeter",
         "mkdir -p tests/out && sh greet.sh Ada >tests/out/ada && sh tests/loud.sh >tests/log && rm -r tests/out",
@@ -98,8 +102,9 @@ fn a_check_may_write_beside_its_tests_and_change_their_modes() {
         for mode in MODES.iter().filter(|mode| **mode == Mode::Plain || runs_here("bwrap")) {
             for checkout in ["clean", "in-place"] {
                 let project = folder("projects").join(name);
-                let stage = Stage::of(std::slice::from_ref(&project), *mode, &[format!("gate.checkout={checkout}")]);
-                stage.shell("printf '__pycache__\n*.snap\ntests/log\n' >.gitignore; chmod +x tests/*; git add -A; git commit -qm more");
+                let settings = [format!("gate.checkout={checkout}"), format!("gate.strict={}", checkout == "clean")];
+                let stage = Stage::of(std::slice::from_ref(&project), *mode, &settings);
+                stage.shell("printf '__pycache__\n*.snap\ntests/log\nbuild\n.env\n' >.gitignore; chmod +x tests/*; git add -A; git commit -qm more");
                 stage.add(&json!(check));
                 let run = stage.work(&[&read(&project.join("honest.sh"))]);
                 let told = format!("{check}, {checkout}, {mode:?}\n{}", run.whole());

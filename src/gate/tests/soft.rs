@@ -47,3 +47,25 @@ fn in_the_working_tree_an_ignored_file_counts_and_what_is_installed_does_not() {
         assert_eq!(bench.judge(&check).to_evidence()["soft"], expected);
     }
 }
+
+#[test]
+fn what_is_planted_while_a_check_runs_is_told_and_refused_when_strict() {
+    let plant = "echo >../pytest.ini; echo >conftest.py; echo >\"$HOME/.npmrc\"; mkdir build; echo >build/Makefile";
+    let run = |strict: bool, check: &str| {
+        let mut bench = Bench::new();
+        bench.settings.strict = strict;
+        bench.write("plant.sh", plant);
+        let check = bench.approved(check);
+        bench.work();
+        bench.judge(&check)
+    };
+    let told = run(false, "sh plant.sh");
+    assert!(told.proves());
+    assert_eq!(told.to_evidence()["soft"], json!(["conftest.py"]));
+    let refused = run(true, "sh plant.sh");
+    assert_eq!(refused.finding(), Finding::CheckChanged);
+    let detail = refused.trial().detail();
+    assert!(detail.contains("load it by themselves: `conftest.py`, `../pytest.ini`, `~/.npmrc`; "), "{detail}");
+    // What the approved text itself makes is meant.
+    assert!(run(true, plant).proves());
+}

@@ -97,6 +97,8 @@ cheats! { plain, Plain:
     plants_a_conftest
     plants_a_conftest_beside_the_tests
     plants_a_makefile_that_goes_first
+    plants_a_makefile_while_it_runs
+    plants_a_profile_while_it_runs
     plants_a_sitecustomize
     plants_hooks
     plants_hooks_in_memory
@@ -174,6 +176,7 @@ cheats! { bubblewrap, Bubblewrap:
     makes_the_program_a_link_to_outside
     overwrites_the_check_while_it_runs
     overwrites_the_test_while_it_runs
+    plants_a_profile_while_it_runs
     plants_a_program_at_home
     plants_hooks
     preloads_a_library
@@ -285,6 +288,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     plants_a_conftest_beside_the_tests
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     plants_a_makefile_that_goes_first
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    plants_a_makefile_while_it_runs
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     plants_a_sitecustomize
     #[ignore = "what stops it is the same as in plain mode; a minute"]

@@ -1,0 +1,1 @@
+printf "check:\n\tsh tests/loud.sh\n" >Makefile
