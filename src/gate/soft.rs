@@ -23,7 +23,7 @@ use std::os::unix::ffi::OsStrExt;
 use std::sync::LazyLock;
 
 /// Names in any folder, and patterns for paths with a slash. `gate.soft_closure` adds more.
-const LOADED: [&str; 41] = [
+const LOADED: [&str; 39] = [
     // Python
     "conftest.py",
     "pytest.ini",
@@ -33,10 +33,8 @@ const LOADED: [&str; 41] = [
     "sitecustomize.py",
     "usercustomize.py",
     "*.pth",
-    // A package of tests is loaded before its tests, and what lies beside them under the name of a module goes before it.
+    // A package of tests is loaded before its tests.
     "{test,tests,e2e,spec}/**/__init__.py",
-    "{test,tests,e2e,spec}/**/{unittest,pytest,subprocess,socket,json,re,os,time}.py",
-    "/{unittest,pytest,_pytest,subprocess}.py",
     "/{unittest,pytest,_pytest}/**",
     "pytest.toml",
     ".pytest.toml",
@@ -111,6 +109,14 @@ const INSTALLING: [&str; 33] = [
     "Taskfile.y*ml",
     "mix.exs",
 ];
+
+/// Modules that `unittest` and `pytest` load: one of that name at the root of the project, or beside a test, goes before it.
+const MODULES: &str = "argparse,ast,base64,bdb,bisect,bz2,calendar,cmd,code,codeop,collections,contextlib,copy,copyreg,csv,\
+    dataclasses,datetime,decimal,difflib,dis,email,enum,exceptiongroup,fnmatch,functools,gettext,glob,heapq,importlib,iniconfig,\
+    inspect,ipaddress,json,keyword,linecache,locale,logging,lzma,ntpath,numbers,opcode,operator,os,packaging,pathlib,pdb,platform,\
+    pluggy,pprint,py,pygments,pytest,_pytest,quopri,random,re,reprlib,runpy,selectors,shlex,shutil,signal,socket,sre_compile,\
+    sre_constants,sre_parse,string,struct,subprocess,tempfile,textwrap,threading,time,token,tokenize,tomli,traceback,types,\
+    typing,unittest,urllib,uuid,warnings,weakref,xml,zipfile";
 
 /// The init script where none is named.
 const INIT: &str = "init.sh";
@@ -196,7 +202,15 @@ pub(in crate::gate) fn changed(check: &Check, now: &Soft) -> Vec<String> {
 }
 
 /// The tables are read once; it takes a while.
-static TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| set(&[&LOADED[..], &INSTALLING[..]].concat()).ok());
+static TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| {
+    let modules = [
+        format!("/{{{MODULES}}}.{{py,pyc,so,*.so}}"),
+        format!("/{{{MODULES}}}/__init__.py"),
+        format!("{{test,tests,e2e,spec}}/**/{{{MODULES}}}.{{py,pyc,so,*.so}}"),
+    ];
+    let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
+    set(&[&LOADED[..], &INSTALLING[..], &modules].concat()).ok()
+});
 static INSTALLING_TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| set(&INSTALLING).ok());
 
 /// Tells whether a file steers what installing makes.
@@ -273,6 +287,10 @@ mod tests {
             "tests/subprocess.py",
             "unittest.py",
             "unittest/case.py",
+            "argparse.py",
+            "difflib.cpython-312-x86_64-linux-gnu.so",
+            "logging/__init__.py",
+            "tests/unit/difflib.py",
             "web/package.json",
             "web/jest.config.ts",
             "crates/a/build.rs",
@@ -292,6 +310,9 @@ mod tests {
             "web/node_modules/a/package.json",
             "package.json.md",
             "my-conftest.py",
+            "src/calendar.py",
+            "logging/levels.go",
+            "difflib.md",
             "a/fixtures/b",
             "init.sh",
         ] {
@@ -299,6 +320,15 @@ mod tests {
         }
         assert!(Loaded::new(&["a[".to_owned()], None).is_err());
         assert!(Loaded::new(&[], None).unwrap().holds("init.sh"));
+    }
+
+    #[test]
+    fn some_count_by_their_folder_and_some_by_their_name_alone() {
+        let loaded = Loaded::new(&["data/**".to_owned()], None).unwrap();
+        for path in [".cargo/config.toml", "unittest/case.py", "logging/__init__.py", "data/a"] {
+            assert!(loaded.holds_by_folder(path), "{path}");
+        }
+        assert!(!loaded.holds_by_folder("build/Makefile") && !loaded.holds_by_folder("vendor/.cargo/config"));
     }
 
     #[test]

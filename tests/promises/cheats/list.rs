@@ -98,6 +98,7 @@ cheats! { plain, Plain:
     plants_a_conftest_beside_the_tests
     plants_a_makefile_that_goes_first
     plants_a_makefile_while_it_runs
+    plants_a_module_of_pythons_library
     plants_a_profile_while_it_runs
     plants_a_sitecustomize
     plants_hooks
@@ -290,6 +291,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     plants_a_makefile_that_goes_first
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     plants_a_makefile_while_it_runs
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    plants_a_module_of_pythons_library
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     plants_a_sitecustomize
     #[ignore = "what stops it is the same as in plain mode; a minute"]
