@@ -59,11 +59,19 @@ pub fn run(ws: &mut Workspace, dirty: Dirty, start: Start) -> Result<String> {
         if let Some(lost) = budget.end() {
             ws.warn(lost);
         }
-        return match stop? {
+        return match or_replaced(ws, stop)? {
             Stop::Done(text) => Ok(text),
             Stop::For(failure) => Err(failure.into()),
         };
     }
+}
+
+/// Says of a failure that a session took the git folder away, where it did: then nothing of ours can be written.
+fn or_replaced<T>(ws: &Workspace, result: Result<T>) -> Result<T> {
+    result.or_else(|error| {
+        ws.project.require_same_pointer()?;
+        Err(error)
+    })
 }
 
 /// Starts the count of what sessions use.
@@ -169,7 +177,7 @@ pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
     if let Some(lost) = budget.end() {
         ws.warn(lost);
     }
-    match held? {
+    match or_replaced(ws, held)? {
         Some(Stop::For(failure)) => Err(failure.into()),
         _ if ws.interrupt.requested() => Err(stop::interrupted().into()),
         _ => {

@@ -110,6 +110,7 @@ impl Project {
     }
 
     fn finish(&self, args: &[&str], command: &process::Command) -> Result<Vec<u8>> {
+        self.require_same_pointer()?;
         require_shallow_list(&self.common_dir)?;
         // A person's interrupt ends the session, not the commit that saves its work.
         let finished = match &self.held {

@@ -16,6 +16,7 @@ impl Project {
     /// Moves what does not belong into the git folder, and stale locks, into `keep_in` and says so; with a lock in place every later commit
     /// fails. None is touched while a git works in the project, since it may be a person's. Whoever asks has ended its own.
     pub fn set_aside_stale_locks(&self, keep_in: &Path) -> Result<Vec<String>> {
+        self.require_same_pointer()?;
         let mut told = self.set_aside_misplaced(keep_in)?;
         let own = self.repository.path();
         let mut locks: Vec<PathBuf> = [own.join("index.lock"), own.join("HEAD.lock")].into();

@@ -22,6 +22,7 @@ mod names;
 mod nested;
 mod planted;
 mod rejoin;
+mod root;
 mod scratch;
 mod waits;
 
@@ -37,6 +38,7 @@ use crate::sandbox::Sandbox;
 use anyhow::Context;
 use anyhow::Result;
 use git2::Repository;
+use root::Pointer;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
@@ -93,6 +95,8 @@ pub struct Head {
 /// A git repository with a working tree.
 pub struct Project {
     root: PathBuf,
+    /// What `.git` was when the project was opened.
+    pointer: Pointer,
     common_dir: PathBuf,
     environment: BTreeMap<String, String>,
     repository: Repository,
@@ -122,7 +126,7 @@ impl Project {
     /// Opens the repository around `dir` as [`Project::discover`] does; none where there is none.
     pub fn find(dir: &Path, environment: BTreeMap<String, String>) -> Result<Option<Self>> {
         waits::require_opens(dir)?;
-        let found = Repository::discover(dir);
+        let found = root::open(dir);
         if let Some(torn) = torn(dir, &found) {
             return Err(torn.into());
         }
@@ -131,17 +135,17 @@ impl Project {
             Err(error) if error.code() == git2::ErrorCode::NotFound => return Ok(None),
             Err(error) => return Err(unopened(dir, &environment, &error).into()),
         };
-        let root = repository.workdir().map(|root| root.components().collect::<PathBuf>()).ok_or_else(|| {
-            Failure::usage(format!("`{}` is a bare repository", repository.path().display()))
-                .hint("run longhaul in a clone that has a working tree")
-        })?;
+        let root = root::root(dir, &repository)?;
+        // Of a `.git` that is a link it would take the folder that the link leads into.
+        repository.set_workdir(&root, false).context("could not name the working tree")?;
         let common_dir: PathBuf = repository.commondir().components().collect();
         [&root, &common_dir].into_iter().try_for_each(|path| require_text(path))?;
         let mut environment = environment;
         if let Some(path) = environment.get_mut("PATH") {
             *path = process::path_outside(path, &root);
         }
-        Ok(Some(Self { root, common_dir, environment, repository, held: None }))
+        let pointer = Pointer::of(&root);
+        Ok(Some(Self { root, pointer, common_dir, environment, repository, held: None }))
     }
 
     /// Runs every later `git` in a sandbox of its own, with the user's settings of git but nothing else of the home. `git`
@@ -234,7 +238,7 @@ fn unreadable(error: &git2::Error) -> anyhow::Error {
 fn torn(dir: &Path, found: &Result<Repository, git2::Error>) -> Option<Failure> {
     let root = dir.ancestors().find(|folder| folder.join(".git/longhaul/memory.git").is_dir())?;
     let is_own = match found {
-        Ok(found) => found.workdir().is_none_or(|at| {
+        Ok(found) => [Some(found.path()), found.workdir()].into_iter().flatten().any(|at| {
             let (at, root) = (at.canonicalize(), root.canonicalize());
             at.ok().zip(root.ok()).is_none_or(|(at, root)| at.starts_with(root))
         }),

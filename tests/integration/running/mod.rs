@@ -12,6 +12,7 @@ mod broken;
 mod checks;
 mod context;
 mod faults;
+mod git_elsewhere;
 mod honest;
 mod initializer;
 mod limits;

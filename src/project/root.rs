@@ -1,0 +1,107 @@
+//! Which folder is the project: the one that holds `.git`, wherever the git folder itself lies.
+
+use super::Project;
+use super::mend::read_short;
+use crate::failure::Failure;
+use crate::failure::Kind;
+use git2::Repository;
+use git2::RepositoryOpenFlags;
+use std::ffi::OsStr;
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// What `.git` at the root is, and where it leads when it is no folder.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Pointer {
+    Folder,
+    File(String),
+    Link(PathBuf),
+    Nothing,
+}
+
+impl Pointer {
+    pub(super) fn of(root: &Path) -> Self {
+        let path = root.join(".git");
+        match path.symlink_metadata() {
+            Ok(found) if found.is_dir() => Self::Folder,
+            Ok(found) if found.is_symlink() => Self::Link(fs::read_link(&path).unwrap_or_default()),
+            Ok(_) => Self::File(read_short(&path).unwrap_or_default()),
+            Err(_) => Self::Nothing,
+        }
+    }
+}
+
+impl Project {
+    /// Refuses to go on where `.git` leads to another place than when the project was opened; commands in plain mode can
+    /// write there what they like.
+    ///
+    /// # Errors
+    /// An integrity failure that names it.
+    pub fn require_same_pointer(&self) -> Result<(), Failure> {
+        let now = Pointer::of(&self.root);
+        // Of one that is gone everything says so.
+        if now == self.pointer || now == Pointer::Nothing {
+            return Ok(());
+        }
+        let path = self.root.join(".git");
+        let text = format!("`{}` was replaced while longhaul worked, and is not what it was", path.display());
+        let was = match &self.pointer {
+            Pointer::File(text) => format!("a file with the line `{}`", text.trim()),
+            Pointer::Link(target) => format!("a link to `{}`", target.display()),
+            Pointer::Folder | Pointer::Nothing => "the git folder itself".to_owned(),
+        };
+        let hint = format!("it was {was}: look where that is now, put it back, then run again");
+        Err(Failure::new(Kind::Integrity, text).hint(hint))
+    }
+}
+
+/// Opens the repository around `dir`, and keeps in mind from which folder it was found.
+pub(super) fn open(dir: &Path) -> Result<Repository, git2::Error> {
+    Repository::open_ext(dir, RepositoryOpenFlags::empty(), std::iter::empty::<&OsStr>())
+}
+
+/// Returns the top folder of the working tree.
+///
+/// # Errors
+/// Where there is none, or the repository's settings name another one than that around `dir`.
+pub(super) fn root(dir: &Path, repository: &Repository) -> Result<PathBuf, Failure> {
+    let Some(named) = repository.workdir() else {
+        let bare = format!("`{}` is a bare repository", repository.path().display());
+        return Err(Failure::usage(bare).hint("run longhaul in a clone that has a working tree"));
+    };
+    let Some(holder) = holder(dir, repository) else {
+        let inside = format!("`{}` is inside a git folder", dir.display());
+        return Err(Failure::usage(inside).hint("change into the working tree that belongs to it"));
+    };
+    let has_setting = repository.config().is_ok_and(|config| config.get_path("core.worktree").is_ok());
+    if has_setting && named.canonicalize().ok().as_ref() != Some(&holder) {
+        let text = format!("the git settings of `{}` name `{}` as its working tree", holder.display(), named.display());
+        let hint = "`git config --unset core.worktree` makes the folder with `.git` the working tree again";
+        return Err(Failure::new(Kind::Integrity, text).hint(hint));
+    }
+    require_no_others(&holder, repository, has_setting)?;
+    Ok(holder)
+}
+
+/// Returns the nearest folder around `dir` whose `.git` is or leads to this repository.
+fn holder(dir: &Path, repository: &Repository) -> Option<PathBuf> {
+    let dir = dir.canonicalize().ok()?;
+    let leads = |folder: &&Path| {
+        folder.join(".git").symlink_metadata().is_ok()
+            && Repository::open(folder).is_ok_and(|found| found.path() == repository.path())
+    };
+    dir.ancestors().find(leads).map(Path::to_owned)
+}
+
+/// Refuses the git folder of another working tree, which `.git` was made to lead to.
+fn require_no_others(holder: &Path, repository: &Repository, has_setting: bool) -> Result<(), Failure> {
+    let git = repository.path();
+    let owner = git.parent().filter(|owner| git.file_name() == Some(OsStr::new(".git")) && *owner != holder);
+    let is_own = |owner: &Path| fs::read_dir(owner).is_ok_and(|inside| inside.count() == 1);
+    let Some(owner) = owner.filter(|owner| !has_setting && !is_own(owner)) else { return Ok(()) };
+    let text = format!("`{}` leads to the git folder of `{}`", holder.join(".git").display(), owner.display());
+    let hint = "put back what was there; for a second working tree of one repository there is `git worktree add`, and a \
+                git folder that lies elsewhere must not be named `.git` beside other files";
+    Err(Failure::new(Kind::Integrity, text).hint(hint))
+}
