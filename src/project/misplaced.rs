@@ -6,6 +6,7 @@ use super::aside::set_aside;
 use super::beneath::never_ends;
 use super::beneath::read_beneath;
 use super::listed;
+use super::written;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use anyhow::Result;
@@ -14,8 +15,6 @@ use std::fs::FileType;
 use std::path::Path;
 use std::path::PathBuf;
 
-/// Where a link leads our own hand elsewhere. HEAD is not among them: without it there is no repository, so it is written anew.
-const NO_LINKS: [&str; 7] = ["refs", "logs", "packed-refs", "index", "shallow", "info", "objects"];
 /// Folders of refs, where a file would stand in the way of all those below.
 const FOLDERS: [&str; 5] = ["refs/heads", "refs/tags", "refs/remotes", "refs/longhaul", "refs/longhaul/base"];
 const MISPLACED: &str = "no git puts this into its folder";
@@ -36,8 +35,11 @@ impl Project {
         let mut told = Vec::new();
         for folder in self.folders() {
             // Only once the links at the top are gone can be looked below them.
-            self.move_aside(&top_links(&folder), MISPLACED, keep_in, &mut told)?;
+            self.move_aside(&written::links(&folder), MISPLACED, keep_in, &mut told)?;
             self.move_aside(&misplaced_in(&folder), MISPLACED, keep_in, &mut told)?;
+        }
+        for folder in self.folders_beside() {
+            self.move_aside(&misplaced_beside(&folder), MISPLACED, keep_in, &mut told)?;
         }
         self.move_aside(&self.waits(), "git would wait for this for ever", keep_in, &mut told)?;
         Ok(told)
@@ -49,7 +51,10 @@ impl Project {
     /// An integrity failure that names it.
     pub fn require_well_placed(&self) -> Result<()> {
         self.require_comparable()?;
-        let found = self.folders().iter().flat_map(|folder| [top_links(folder), misplaced_in(folder)].concat()).next();
+        let own = self.folders();
+        let own = own.iter().flat_map(|folder| [written::links(folder), misplaced_in(folder)].concat());
+        let beside = self.folders_beside();
+        let found = own.chain(beside.iter().flat_map(|folder| misplaced_beside(folder))).next();
         let Some(path) = found.map(|path| path.display().to_string()) else { return Ok(()) };
         let text = format!("no git puts `{path}` into its folder");
         Err(Failure::new(Kind::Integrity, text).hint(format!("`rm '{path}'` takes it away")).into())
@@ -60,6 +65,12 @@ impl Project {
         let own = self.repository.path().components().collect::<PathBuf>();
         let shared = (own != self.common_dir).then(|| self.common_dir.clone());
         shared.into_iter().chain([own]).collect()
+    }
+
+    /// Returns the git folders of other working trees and of submodules.
+    fn folders_beside(&self) -> Vec<PathBuf> {
+        let own = self.folders();
+        written::beside(&self.common_dir).into_iter().filter(|folder| !own.contains(folder)).collect()
     }
 
     fn move_aside(&self, found: &[PathBuf], why: &str, keep_in: &Path, told: &mut Vec<String>) -> Result<()> {
@@ -96,9 +107,8 @@ pub(super) fn require_shallow_list(common_dir: &Path) -> Result<()> {
     Err(Failure::new(Kind::Integrity, text).hint(hint).into())
 }
 
-fn top_links(folder: &Path) -> Vec<PathBuf> {
-    let paths = NO_LINKS.iter().map(|name| folder.join(name));
-    paths.filter(|path| path.is_symlink()).collect()
+fn misplaced_beside(folder: &Path) -> Vec<PathBuf> {
+    [written::links(folder), written::of_another_kind(folder)].concat()
 }
 
 fn misplaced_in(folder: &Path) -> Vec<PathBuf> {
@@ -113,6 +123,9 @@ fn misplaced_in(folder: &Path) -> Vec<PathBuf> {
     if shallow.symlink_metadata().is_ok() && shallow_list(folder).is_none() {
         others.push(shallow);
     }
+    others.extend(written::of_another_kind(folder));
+    others.sort();
+    others.dedup();
     others.retain(|path| !found.contains(path));
     found.extend(others);
     found

@@ -25,6 +25,7 @@ mod rejoin;
 mod root;
 mod scratch;
 mod waits;
+mod written;
 
 use crate::failure::Failure;
 use crate::failure::Kind;

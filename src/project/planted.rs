@@ -25,7 +25,7 @@ impl Project {
                 links.extend(links_in(&worktree, &["commondir", "gitdir", "config.worktree"]));
             }
         }
-        links_of_submodules(&self.common_dir.join("modules"), DEPTH, &mut links);
+        links.extend(of_submodules(&self.common_dir).iter().flat_map(|folder| links_in(folder, &OF_A_SUBMODULE)));
         let aside = |link: PathBuf| {
             let kept = set_aside(&self.common_dir, &link, keep_in)?.display().to_string();
             Ok(format!("`{}` was a link, which the sandbox cannot hold; it is kept as `{kept}`", link.display()))
@@ -34,15 +34,22 @@ impl Project {
     }
 }
 
-fn links_of_submodules(folder: &Path, depth: u32, into: &mut Vec<PathBuf>) {
+/// Lists the git folders of submodules, whose names may have several parts, and of submodules in them.
+pub(super) fn of_submodules(git_folder: &Path) -> Vec<PathBuf> {
+    let mut found = Vec::new();
+    look_for_submodules(&git_folder.join("modules"), DEPTH, &mut found);
+    found
+}
+
+fn look_for_submodules(folder: &Path, depth: u32, into: &mut Vec<PathBuf>) {
     if depth == 0 || !is_folder(folder) {
         return;
     }
     if folder.join("HEAD").is_file() {
-        into.extend(links_in(folder, &OF_A_SUBMODULE));
-        return links_of_submodules(&folder.join("modules"), depth - 1, into);
+        into.push(folder.to_owned());
+        return look_for_submodules(&folder.join("modules"), depth - 1, into);
     }
-    entries(folder).iter().for_each(|inner| links_of_submodules(inner, depth - 1, into));
+    entries(folder).iter().for_each(|inner| look_for_submodules(inner, depth - 1, into));
 }
 
 fn links_in(folder: &Path, names: &[&str]) -> Vec<PathBuf> {

@@ -6,6 +6,7 @@ use crate::support::bash;
 use crate::support::call;
 use crate::support::hand_over;
 use crate::support::reply;
+use crate::support::runs_here;
 use crate::support::session;
 use serde_json::json;
 use std::fs;
@@ -186,4 +187,52 @@ fn a_bisect_that_was_left_open_is_ended_on_the_way_back_to_the_branch() {
     assert_eq!(project.git(["symbolic-ref", "--short", "HEAD"]), "main");
     assert!(!project.root().join(".git/BISECT_LOG").exists());
     assert_eq!(project.git(["for-each-ref", "refs/bisect"]), "");
+}
+
+/// git writes through such a link, and so does the person's next commit.
+fn no_link_is_written_through(project: Project) {
+    let (_folder, file) = outside("victim");
+    let names =
+        ["COMMIT_EDITMSG", "FETCH_HEAD", "MERGE_MSG", "ORIG_HEAD", "gc.log", "rr-cache", "info/sparse-checkout"];
+    let links = names.map(|name| format!("ln -sf {} .git/{name}", file.display())).join("; ");
+    let work = format!("git worktree add -q --detach ../beside; {links}; ln -s $PWD/x .git/lfs; touch a");
+    let work = format!("{work}; ln -s {} .git/worktrees/beside/COMMIT_EDITMSG", file.display());
+    let project = project.feature("a", "test -f a").model([session([reply([bash(&work)]), reply([hand_over()])])]);
+
+    project.run(["run"]).exits(0).tells(TOLD).tells("COMMIT_EDITMSG");
+
+    project.git(["commit", "-q", "--allow-empty", "-m", "mine"]);
+    assert_eq!(fs::read_to_string(&file).unwrap(), "of the host\n");
+    assert_eq!(project.git(["log", "--format=%s", "main"]), "mine\nwip(session 1)\nfirst");
+    let git = project.root().join(".git");
+    assert!(!names.iter().any(|name| git.join(name).is_symlink()), "all are gone");
+    assert!(!git.join("worktrees/beside/COMMIT_EDITMSG").is_symlink());
+    assert!(git.join("lfs").is_symlink(), "a link that is a person's own stays");
+}
+
+#[test]
+fn no_commit_writes_through_a_link_in_the_git_folder() {
+    no_link_is_written_through(Project::ready());
+}
+
+#[test]
+fn no_commit_writes_through_a_link_in_the_git_folder_in_bubblewrap() {
+    if runs_here("bwrap") {
+        no_link_is_written_through(Project::ready().sandboxed());
+    }
+}
+
+#[test]
+fn a_folder_in_place_of_a_file_that_git_writes_stops_no_commit() {
+    for work in [
+        "rm -f .git/COMMIT_EDITMSG; mkdir -p .git/COMMIT_EDITMSG/x",
+        "rm -rf .git/logs; echo x > .git/logs",
+        "rm -rf .git/logs/HEAD; mkdir -p .git/logs/HEAD/x",
+        "rm -f .git/info/exclude; mkdir .git/info/exclude",
+        "rm -f .git/index; mkdir .git/index",
+    ] {
+        let project = ready(&format!("touch a; {work}"));
+        project.run(["run"]).exits(0).tells(TOLD);
+        assert_eq!(project.git(["log", "--format=%s", "main"]), "wip(session 1)\nfirst", "{work}");
+    }
 }
