@@ -55,7 +55,11 @@ fn hold(mounts: &mut Mounts, folder: &Path, depth: u32) -> Result<()> {
         mounts.mount_if_real("--ro-bind", &folder.join(kept));
     }
     worktrees(mounts, folder)?;
-    submodules(mounts, &folder.join("modules"), depth)
+    let modules = folder.join("modules");
+    if depth > 0 && modules.symlink_metadata().is_err() {
+        fs::create_dir(&modules).with_context(|| format!("could not make `{}`", modules.display()))?;
+    }
+    submodules(mounts, &modules, depth)
 }
 
 /// Holds what leads the other working trees of a repository to it.
@@ -76,7 +80,8 @@ fn worktrees(mounts: &mut Mounts, common_dir: &Path) -> Result<()> {
     Ok(())
 }
 
-/// Holds the git folders of submodules, whose names may have several parts.
+/// Holds the git folders of the submodules that are there, whose names may have several parts. No other can be made: git
+/// outside would find the program in its settings, as soon as a commit names a submodule of that name.
 fn submodules(mounts: &mut Mounts, folder: &Path, depth: u32) -> Result<()> {
     if depth == 0 || folder.is_symlink() || !folder.is_dir() {
         return Ok(());
@@ -84,7 +89,7 @@ fn submodules(mounts: &mut Mounts, folder: &Path, depth: u32) -> Result<()> {
     if folder.join("HEAD").is_file() {
         return hold(mounts, folder, depth - 1);
     }
-    mounts.mount("--bind", folder, folder);
+    mounts.mount("--ro-bind", folder, folder);
     folders(folder).iter().try_for_each(|inner| submodules(mounts, inner, depth - 1))
 }
 

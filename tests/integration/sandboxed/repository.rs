@@ -11,11 +11,11 @@ use crate::support::session;
 #[test]
 fn a_link_in_place_of_a_folder_of_the_repository_stops_no_later_run() {
     let project = Project::ready().sandboxed().feature("a", "test -f a");
-    let plant = "mkdir -p .git/modules/x && cd .git/modules/x && touch HEAD && ln -s /etc hooks && ln -s /etc config";
-    let project = project.model([
-        session([reply([bash(plant)]), reply([hand_over()])]),
-        session([reply([bash("touch a")]), reply([hand_over()])]),
-    ]);
+    let module = project.root().join(".git/modules/x");
+    std::fs::create_dir_all(&module).unwrap();
+    std::fs::write(module.join("HEAD"), "").unwrap();
+    ["hooks", "config"].iter().for_each(|name| std::os::unix::fs::symlink("/etc", module.join(name)).unwrap());
+    let project = project.model([session([reply([bash("touch a")]), reply([hand_over()])])]);
     let worktrees = project.root().join(".git/worktrees");
     std::fs::remove_dir(&worktrees).ok();
     std::os::unix::fs::symlink("/etc", &worktrees).unwrap();

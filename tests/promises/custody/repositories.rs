@@ -13,7 +13,7 @@ use std::path::Path;
 use std::path::PathBuf;
 
 /// Ways to a program that git runs outside. `@git` stands for the git folder, `@evil` for a repository of the attacker's.
-const PLANTS: [&str; 22] = [
+const PLANTS: [&str; 24] = [
     "printf '[core]\\nfsmonitor = false\\n' >> @git/config",
     "git config core.fsmonitor false",
     "echo x > @git/hooks/pre-commit",
@@ -26,6 +26,8 @@ const PLANTS: [&str; 22] = [
     "cp @evil/config new && mv -f new @git/config",
     "echo /evil > @git/commondir",
     "rm @git/commondir",
+    "mkdir -p @git/modules/new",
+    "mkdir -p @git/modules && cp -r @evil @git/modules/new",
     "mv -f @evil/HEAD @git/commondir",
     "echo x > @git/longhaul/x",
     "echo x > .longhaul/x",
@@ -190,6 +192,9 @@ fn a_submodule_holds() {
         "echo /evil > @sub/commondir",
         "mv @sub @sub-away",
         "mv .git/modules/a .git/modules/c",
+        "mkdir .git/modules/a/new",
+        "cp -r @sub .git/modules/new",
+        "mkdir -p @sub/modules/new",
         "mv .git/modules .git/modules-away",
     ] {
         let told = ended(&sandbox.run(&place.command(&plant.replace("@sub", folder))));
@@ -226,7 +231,8 @@ fn links_where_a_mount_would_have_to_be_are_refused_with_a_way_out() {
 fn no_link_in_the_git_folder_leads_a_mount_elsewhere() {
     let Some(place) = held_in("project") else { return };
     fs::write(place.root.join("target"), "").unwrap();
-    let plant = place.run("ln -s /etc .git/modules; ln -s ../target .git/config.worktree; ln -s . .git/worktrees/in");
+    symlink("/etc", place.root.join(".git/modules")).unwrap();
+    let plant = place.run("ln -s ../target .git/config.worktree; ln -s . .git/worktrees/in");
     assert_eq!(plant.0, Exit::Code(0), "{}", plant.1);
     for attempt in ["mv .git/worktrees away", "rmdir .git/worktrees", "touch .git/hooks/x", "touch .git/modules/x"] {
         let told = place.run(attempt);
