@@ -22,6 +22,7 @@ pub(in crate::engine) fn keep(ws: &Workspace, session: &Session) -> Result<Vec<S
     if !ws.project.contains(&ws.head()?.commit, &session.started_at)? {
         moved.push(taken_out(ws, &session.started_at)?);
     }
+    moved.extend(ws.project.since(&session.standing, session.branch.as_deref())?);
     Ok(moved)
 }
 

@@ -124,18 +124,24 @@ fn begin(
     budget.begin_session(id);
     let head = ws.head()?;
     let untracked = ws.project.untracked_marks()?;
-    let branches = ws.project.branches()?;
     session::write_untracked(folder, &untracked)?;
-    let began = Began { commit: head.commit.clone(), branch: head.branch.clone(), branches: branches.clone() };
+    let began = Began {
+        commit: head.commit,
+        branch: head.branch,
+        branches: ws.project.branches()?,
+        standing: ws.project.standing()?,
+    };
     session::write_began(folder, &began)?;
+    let Began { commit, branch, branches, standing } = began;
     custody::keep(ws)?;
     ws.memory.count_day()?;
     let session = Session {
         number,
         feature: id.map(str::to_owned),
-        started_at: head.commit,
-        branch: head.branch,
+        started_at: commit,
+        branch,
         branches,
+        standing,
         untracked,
         artifacts,
         used: Spent::default(),

@@ -11,6 +11,7 @@ use crate::engine::session;
 use crate::engine::session::Session;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
+use crate::project::Standing;
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::time::Instant;
@@ -57,6 +58,7 @@ fn foreseen(ws: &Workspace, feature: Option<String>) -> Result<Session> {
         started_at: head.commit,
         branch: head.branch,
         branches: Vec::new(),
+        standing: Standing::default(),
         untracked: ws.project.untracked_marks()?,
         artifacts: ws.outputs(),
         used: Spent::default(),

@@ -38,6 +38,11 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
     let leftover = hook::save_leftover(ws, number, ", interrupted", &untracked)?;
     let mut facts = vec![what_it_was(ws, number, &start)?];
     facts.extend(hook::leftover_facts(&leftover));
+    if let Some(began) = session::read_began(&dir, number) {
+        let others = ws.project.since(&began.standing, began.branch.as_deref())?;
+        others.iter().for_each(|text| ws.warn(text));
+        facts.extend(others);
+    }
     facts.push(format!("ended: {CUT_OFF}"));
     let entry = Entry { facts, words: String::new() };
     hook::append_progress(ws, number, &entry)?;

@@ -95,7 +95,7 @@ fn reopen(ws: &mut Workspace, number: u32) -> Result<Result<Resumed, String>> {
         Ok(past) => past,
         Err(reason) => return Ok(Err(reason.to_owned())),
     };
-    let Began { commit, branch, branches } = began;
+    let Began { commit, branch, branches, standing } = began;
     let used = used(&events);
     let session = Session {
         number,
@@ -103,6 +103,7 @@ fn reopen(ws: &mut Workspace, number: u32) -> Result<Result<Resumed, String>> {
         started_at: commit,
         branch,
         branches,
+        standing,
         untracked,
         artifacts: transcript::artifacts(&dir, number),
         began: Instant::now().checked_sub(used.time).unwrap_or_else(Instant::now),

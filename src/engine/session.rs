@@ -5,6 +5,7 @@ use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::gate::Reuse;
 use crate::project::Marks;
+use crate::project::Standing;
 use crate::transcript;
 use anyhow::Context;
 use anyhow::Result;
@@ -34,6 +35,8 @@ pub struct Session {
     pub branch: Option<String>,
     /// All branches there were then; one that is not among them is the session's own.
     pub branches: Vec<String>,
+    /// Where the rest of the repository stood then.
+    pub standing: Standing,
     /// Untracked files that were there before it; those it leaves alone are the user's.
     pub untracked: Marks,
     pub artifacts: PathBuf,
@@ -48,6 +51,8 @@ pub struct Began {
     pub branch: Option<String>,
     /// All branches there were.
     pub branches: Vec<String>,
+    #[serde(default)]
+    pub standing: Standing,
 }
 
 impl Session {

@@ -21,9 +21,11 @@ mod misplaced;
 mod names;
 mod nested;
 mod planted;
+mod programs;
 mod rejoin;
 mod root;
 mod scratch;
+mod standing;
 mod waits;
 mod written;
 
@@ -74,6 +76,7 @@ pub use rejoin::Ways;
 pub use scratch::is_own;
 pub use scratch::name as scratch_name;
 pub use scratch::remove as remove_folder;
+pub use standing::Standing;
 
 /// The user's settings of git, below the home.
 const GIT_SETTINGS: [&str; 4] = [".gitconfig", ".config/git/config", ".config/git/attributes", ".config/git/ignore"];

@@ -20,6 +20,7 @@ mod loaded;
 mod misplaced;
 mod odd_files;
 mod opening;
+mod others;
 mod places;
 mod repository;
 mod shut;

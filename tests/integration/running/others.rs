@@ -1,0 +1,61 @@
+//! What else of the repository is not as it was after a session: branches that are not its own, and what git would run.
+
+use crate::support::Project;
+use crate::support::bash;
+use crate::support::hand_over;
+use crate::support::reply;
+use crate::support::session;
+
+fn ready(work: &str) -> Project {
+    let project = Project::ready().feature("a", "test -f a");
+    for branch in ["moved", "gone", "ahead", "still"] {
+        project.git(["branch", branch]);
+    }
+    project.git(["commit", "-q", "--allow-empty", "-m", "second"]);
+    project.model([session([
+        reply([bash(&format!("touch a; git add a; git commit -qm work; {work}"))]),
+        reply([hand_over()]),
+    ])])
+}
+
+#[test]
+fn another_branch_that_a_session_moves_or_removes_is_told_and_its_commit_kept() {
+    let project = ready(
+        "other=$(git commit-tree -m other HEAD^{tree}); git update-ref refs/heads/moved $other; git branch -qD gone; \
+         git branch -qf ahead main; git branch new",
+    );
+    let first = project.git(["rev-parse", "still"]);
+    let short = &first[..7];
+
+    let run = project.run(["run"]);
+
+    let progress = project.memory_git(["show", "HEAD:progress.md"]);
+    for told in [
+        format!("the branch `gone` is gone while the session was on; it was at {short}, which is kept below"),
+        "the branch `moved` moved to ".to_owned(),
+        format!("the branch `ahead` went on from {short} to "),
+    ] {
+        run.exits(0).tells(&told);
+        assert!(progress.contains(&told), "{told}: {progress}");
+    }
+    assert!(!["`still`", "`new`", "branch `main`"].iter().any(|name| progress.contains(name)), "{progress}");
+    let kept = project.git(["for-each-ref", "--format=%(objectname)", "refs/longhaul/base"]);
+    assert!(kept.contains(&first), "{kept}");
+}
+
+#[test]
+fn settings_that_run_programs_are_told_when_they_come_in_a_session() {
+    let module = "git init -q --bare m; mkdir -p .git/modules; mv m .git/modules/sub; \
+                  git config --file .git/modules/sub/config core.fsmonitor 'touch ran'; git config user.name x";
+    let project = ready(module);
+    project.git(["config", "alias.mine", "!true"]);
+
+    project
+        .run(["run"])
+        .exits(0)
+        .tells("git settings that run programs came")
+        .tells("core.fsmonitor = touch ran")
+        .tells("modules/sub/config");
+    let progress = project.memory_git(["show", "HEAD:progress.md"]);
+    assert!(progress.contains("core.fsmonitor = touch ran") && !progress.contains("alias.mine"), "{progress}");
+}
