@@ -1,5 +1,8 @@
 //! Files of the repository that are moved out of the way: what was found is kept.
 
+use super::command::unfix;
+use crate::failure::Failure;
+use crate::failure::Kind;
 use anyhow::Context;
 use anyhow::Result;
 use rustix::fs::AtFlags;
@@ -27,6 +30,10 @@ pub(super) fn set_aside(root: &Path, path: &Path, keep_in: &Path) -> Result<Path
     let kept = free_name(keep_in, name);
     match rustix::fs::renameat(&parent, name, CWD, &kept) {
         Err(Errno::XDEV) => copy_over(&parent, name, &kept).with_context(context)?,
+        Err(Errno::PERM) => {
+            let text = format!("{}: {}", context(), Errno::PERM);
+            return Err(Failure::new(Kind::Integrity, text).hint(unfix(root)).into());
+        }
         moved => moved.with_context(context)?,
     }
     Ok(kept)

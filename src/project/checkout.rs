@@ -26,6 +26,9 @@ use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::path::PathBuf;
 
+/// How many commits before HEAD are asked for good names.
+const EARLIER: usize = 1000;
+
 /// What git stores a file as.
 const EXECUTABLE: i32 = 0o100_755;
 const LINK: i32 = 0o120_000;
@@ -82,7 +85,33 @@ impl Project {
     }
 
     /// Lists the files of a tree, in git's order.
+    ///
+    /// # Errors
+    /// An integrity failure where a name in it is none.
     pub fn entries(&self, tree: &str) -> Result<Vec<Entry>> {
+        self.list(tree).map_err(|error| match error.downcast_ref::<NoName>() {
+            Some(NoName(text)) => Failure::new(Kind::Integrity, text).hint(self.back_to_names()).into(),
+            None => error,
+        })
+    }
+
+    /// Names the newest commit before HEAD of which all names are good: git itself has no other way out.
+    fn back_to_names(&self) -> String {
+        let more = "`git fsck` says more";
+        let head = self.repository.head().and_then(|head| head.peel_to_commit()).ok();
+        let mut before = std::iter::successors(head, |commit| commit.parent(0).ok()).take(EARLIER);
+        let is_good = |commit: &git2::Commit| self.list(&commit.tree_id().to_string()).is_ok();
+        let good = before.next().filter(|head| !is_good(head)).and_then(|_| before.find(is_good));
+        good.map_or_else(
+            || more.to_owned(),
+            |good| {
+                let short = &good.id().to_string()[..7];
+                format!("no git can check that out. `git reset {short}` goes back to the newest commit without it, and no file changes; {more}")
+            },
+        )
+    }
+
+    fn list(&self, tree: &str) -> Result<Vec<Entry>> {
         let context = || format!("could not list the tree `{tree}`");
         let mut pending = vec![(PathBuf::new(), Oid::from_str(tree).with_context(context)?, None)];
         let mut entries = Vec::new();
@@ -92,7 +121,7 @@ impl Project {
                 continue;
             }
             let tree = self.repository.find_tree(id).with_context(context)?;
-            require_names(&tree).with_context(context)?;
+            require_names(&tree)?;
             // The last to be pushed is the first to be listed.
             for entry in tree.iter().rev() {
                 let path = path.join(OsStr::from_bytes(entry.name_bytes()));
@@ -209,20 +238,31 @@ impl Project {
 
 /// Refuses a tree whose names are none, which git never writes and libgit2 does not look at: an absolute one would lead out of
 /// the folder in which the tree is laid, and a link and a folder of one name would too.
-fn require_names(tree: &Tree) -> Result<()> {
+fn require_names(tree: &Tree) -> Result<(), NoName> {
     let mut names = BTreeSet::new();
     for entry in tree {
         let name = entry.name_bytes();
         let is_name =
             !matches!(name, b"" | b"." | b"..") && !name.contains(&b'/') && !name.eq_ignore_ascii_case(b".git");
         if !is_name || !names.insert(name.to_vec()) {
-            let text =
-                format!("git's tree `{}` holds `{}`, which is no name", tree.id(), String::from_utf8_lossy(name));
-            return Err(Failure::new(Kind::Integrity, text).hint("`git fsck` says more").into());
+            let name = String::from_utf8_lossy(name);
+            return Err(NoName(format!("git's tree `{}` holds `{name}`, which is no name", tree.id())));
         }
     }
     Ok(())
 }
+
+/// A tree holds what is no name.
+#[derive(Debug)]
+struct NoName(String);
+
+impl Display for NoName {
+    fn fmt(&self, formatter: &mut Formatter<'_>) -> std::fmt::Result {
+        formatter.write_str(&self.0)
+    }
+}
+
+impl std::error::Error for NoName {}
 
 /// Tells whether a link lies on the way to a path below `folder`, or in its place: what is written there would lie elsewhere.
 fn leads_through_link(folder: &Path, path: &Path) -> bool {

@@ -26,8 +26,11 @@ const LISTING: usize = 256 << 20;
 /// Lines of what git says of a failure that are told.
 const SAID: usize = 10;
 
+/// What is said of a file that carries a mark against changes.
+const FIXED: &str = "Operation not permitted";
+
 /// What git says where the machine is at fault, or another git, and not what it was asked to do.
-const OF_THE_MACHINE: [&str; 9] = [
+const OF_THE_MACHINE: [&str; 10] = [
     "No space left",
     "Disk quota exceeded",
     "Read-only file system",
@@ -36,6 +39,7 @@ const OF_THE_MACHINE: [&str; 9] = [
     "Cannot allocate memory",
     "out of memory",
     "insufficient permission",
+    FIXED,
     ".lock'",
 ];
 
@@ -135,7 +139,11 @@ impl Project {
                 let said = [finished.errors.text(), finished.output.last_lines(5)];
                 let said = said.iter().map(|text| text.trim()).find(|text| !text.is_empty());
                 let said = said.map_or_else(|| "it said nothing".to_owned(), first_lines);
-                bail!("`git {name}` failed in `{}` ({exit}): {said}", self.root.display())
+                let text = format!("`git {name}` failed in `{}` ({exit}): {said}", self.root.display());
+                match way_out(&said, &self.common_dir) {
+                    Some(hint) => Err(Failure::new(Kind::Integrity, text).hint(hint).into()),
+                    None => bail!(text),
+                }
             }
         }
     }
@@ -157,12 +165,36 @@ impl Project {
     }
 }
 
+/// Says how a repository is got going again in which a git fails whatever it is asked to do.
+fn way_out(said: &str, git_folder: &Path) -> Option<String> {
+    let filter =
+        ["clean filter '", "smudge filter '"].iter().find_map(|words| said.split_once(words)?.1.split_once('\''));
+    if let Some((name, _)) = filter {
+        return Some(format!(
+            "`.gitattributes` or `{}` gives files to that filter: take the line out where it should not be there, install what \
+             the filter runs, or let files go without it: `git config --unset filter.{name}.required`",
+            git_folder.join("info/attributes").display()
+        ));
+    }
+    said.contains(FIXED).then(|| unfix(git_folder))
+}
+
+/// Says how marks are taken away that keep files from being changed, whatever their permissions.
+pub(super) fn unfix(git_folder: &Path) -> String {
+    let path = git_folder.display();
+    format!(
+        "`lsattr -aR '{path}'` shows what is marked as not to be changed; `chattr -R -i -a '{path}'`, as root, takes that away"
+    )
+}
+
 /// Returns why git refused these very files; none where anything else may be at fault.
 pub(super) fn refusal(error: &anyhow::Error) -> Option<String> {
     let text = error.to_string();
+    if !text.starts_with("`git ") {
+        return None;
+    }
     let (_, said) = text.split_once(" (exit code ").and_then(|(_, rest)| rest.split_once("): "))?;
-    let of_files =
-        error.downcast_ref::<Failure>().is_none() && !OF_THE_MACHINE.iter().any(|words| said.contains(words));
+    let of_files = !OF_THE_MACHINE.iter().any(|words| said.contains(words));
     of_files.then(|| said.lines().last().unwrap_or_default().trim().to_owned())
 }
 
@@ -195,6 +227,17 @@ mod tests {
         }
         assert_eq!(refusal(&anyhow!("`git add` failed in `/p` (timed out): it said nothing")), None);
         assert_eq!(refusal(&Failure::new(Kind::Integrity, "x (exit code 1): y").into()), None);
+    }
+
+    #[test]
+    fn a_git_that_fails_whatever_it_does_has_a_way_out() {
+        let out = |said| way_out(said, Path::new("/p/.git")).unwrap_or_default();
+        assert!(out("fatal: a: clean filter 'z' failed").contains("`git config --unset filter.z.required`"));
+        assert!(
+            out("error: unable to create temporary file: Operation not permitted")
+                .contains("chattr -R -i -a '/p/.git'")
+        );
+        assert_eq!(out("fatal: bad object"), "");
     }
 
     #[test]

@@ -131,6 +131,10 @@ impl Project {
 
     /// Parts what is uncommitted into the paths to take and what is left out, each with the reason.
     pub(super) fn select(&self, before: &Marks) -> Result<(Vec<String>, Leftover)> {
+        if let Some(head) = self.head()? {
+            // git would leave what it cannot name as deleted, or fail on it.
+            self.entries(&head.tree)?;
+        }
         let Changes { tracked: mut take, added, untracked, submodules } = self.changes()?;
         let mut leftover = Leftover::default();
         take.retain(|path| !added.contains(path) || !looks_secret(&lossy(path)));

@@ -27,6 +27,7 @@ impl Project {
     pub fn uncommitted_beside(&self, changes: &Changes) -> Result<Vec<String>> {
         let mut differing: BTreeSet<String> = changes.tracked.iter().cloned().collect();
         let Some(head) = self.head()? else { return Ok(differing.into_iter().collect()) };
+        self.entries(&head.tree)?;
         let folder = self.temporary()?;
         let index = folder.path().join("index");
         self.write_fresh_index(&head.tree, &index).context("could not make an index of HEAD")?;

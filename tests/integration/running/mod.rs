@@ -25,6 +25,7 @@ mod places;
 mod repository;
 mod shut;
 mod stopping;
+mod wedged;
 
 /// A session that makes the file `name`, which is what most checks here look for, and hands over.
 pub(crate) fn makes(name: &str) -> Value {
