@@ -36,10 +36,14 @@ use anyhow::Context;
 use anyhow::Result;
 use serde_json::Value;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::time::Duration;
 
 /// Longest time one of the user's own commands may take.
 const COMMAND_LIMIT: Duration = Duration::from_secs(300);
+
+/// More paths than these that are left out for one reason share a line.
+const TOLD: usize = 5;
 
 /// Attempts in a row that fail in the same way, after which another one would be a waste.
 const EQUAL: u32 = 3;
@@ -116,8 +120,17 @@ fn leftover(ws: &Workspace, session: &Session) -> Result<Leftover> {
 }
 
 fn tell_left_out(ws: &Workspace, leftover: &Leftover) {
+    let mut by_reason: BTreeMap<&str, Vec<String>> = BTreeMap::new();
     for (path, reason) in &leftover.left_out {
-        ws.warn(format!("`{path}` was left out of the commit: {reason}"));
+        by_reason.entry(reason.as_ref()).or_default().push(path.clone());
+    }
+    for (reason, paths) in by_reason {
+        if paths.len() > TOLD {
+            let (count, paths) = (paths.len(), listed(&paths));
+            ws.warn(format!("{count} paths were left out of the commit: {reason}: {paths}"));
+            continue;
+        }
+        paths.iter().for_each(|path| ws.warn(format!("`{path}` was left out of the commit: {reason}")));
     }
     if !leftover.own.is_empty() {
         let own = listed(&leftover.own);

@@ -60,6 +60,9 @@ pub struct Workspace<'a> {
     _lock: Option<RunLock>,
 }
 
+/// Processes that are named; the others are counted.
+const NAMED: usize = 10;
+
 /// For which session a check runs, and where its outputs go.
 #[derive(Clone, Debug)]
 pub struct Occasion {
@@ -383,7 +386,11 @@ pub(in crate::engine) fn require_no_sessions(place: &Place) -> Result<()> {
 
 /// Names the processes that outlived their commands.
 pub(in crate::engine) fn named(survivors: &[Survivor]) -> String {
-    survivors.iter().map(Survivor::to_string).collect::<Vec<_>>().join(", ")
+    let named = survivors.iter().take(NAMED).map(Survivor::to_string).collect::<Vec<_>>().join(", ");
+    match survivors.len().saturating_sub(NAMED) {
+        0 => named,
+        more => format!("{named} and {more} more"),
+    }
 }
 
 /// Says for a person what was found in the view.

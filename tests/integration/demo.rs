@@ -101,6 +101,15 @@ fn the_kept_project_can_be_looked_at_and_reads_as_a_story() {
 }
 
 #[test]
+fn a_folder_that_cannot_be_made_is_refused_with_a_way_out() {
+    let (place, temporary) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
+    let demo = run(LONGHAUL, &["demo", "--keep", "/proc/x"], place.path(), temporary.path());
+    demo.exits(2)
+        .tells("could not make the folder `/proc/x`")
+        .tells("hint: name a folder in a place where you can write");
+}
+
+#[test]
 fn a_folder_that_holds_something_is_refused_and_left_as_it_was() {
     let (place, temporary) = (tempfile::tempdir().expect("a folder"), tempfile::tempdir().expect("a folder"));
     std::fs::write(place.path().join("mine"), "x").expect("a file");

@@ -111,8 +111,12 @@ fn private_folder(environment: &Environment) -> Result<TempDir> {
 /// Makes the folder when it is missing; one that holds anything is left alone.
 fn empty_folder(path: &Path) -> Result<PathBuf> {
     let shown = path.display();
-    fs::create_dir_all(path).with_context(|| format!("could not make the folder `{shown}`"))?;
-    let mut entries = fs::read_dir(path).with_context(|| format!("could not read the folder `{shown}`"))?;
+    let unusable = |what: &str, error: &std::io::Error| {
+        let failure = Failure::usage(format!("could not {what} the folder `{shown}`: {error}"));
+        failure.hint("name a folder in a place where you can write, such as `./demo`")
+    };
+    fs::create_dir_all(path).map_err(|error| unusable("make", &error))?;
+    let mut entries = fs::read_dir(path).map_err(|error| unusable("read", &error))?;
     if entries.next().is_some() {
         let failure = Failure::usage(format!("`{shown}` is not empty, and the demo overwrites nothing"));
         return Err(failure.hint("name a folder that does not exist yet").into());

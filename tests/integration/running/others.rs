@@ -59,3 +59,18 @@ fn settings_that_run_programs_are_told_when_they_come_in_a_session() {
     let progress = project.memory_git(["show", "HEAD:progress.md"]);
     assert!(progress.contains("core.fsmonitor = touch ran") && !progress.contains("alias.mine"), "{progress}");
 }
+
+#[test]
+fn what_there_are_hundreds_of_is_counted_and_no_wall_of_text() {
+    let work = "touch a; for i in $(seq 40); do mkdir r$i; git -C r$i init -q; done; \
+                for i in $(seq 25); do sleep 300 & done >/dev/null 2>&1";
+    let project =
+        Project::ready().feature("a", "test -f a").model([session([reply([bash(work)]), reply([hand_over()])])]);
+
+    let run = project.run(["run"]);
+
+    let told = "40 paths were left out of the commit: it is a git repository of its own: ";
+    run.tells(told).tells(" and 35 more").shows(" and 15 more");
+    assert_eq!(run.whole().matches("left out of the commit").count(), 1, "{}", run.whole());
+    assert_eq!(run.whole().matches("`sleep 300`").count(), 10, "{}", run.whole());
+}
