@@ -20,6 +20,7 @@ use crate::memory::Caps;
 use crate::provider;
 use crate::provider::Secret;
 use crate::sandbox;
+use crate::secrets;
 use crate::secrets::Secrets;
 use crate::tools;
 use crate::tools::Declared;
@@ -97,10 +98,12 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
     })
 }
 
-/// Returns the names of the variables that hold secrets of ours, and what they hold.
+/// Returns the names of the variables that hold secrets of ours, and their values, to which belongs what is passed on to
+/// commands under a name that says so.
 fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> (Vec<String>, Secrets) {
     let names = vec![config.provider.key_env.clone(), "ANTHROPIC_AUTH_TOKEN".to_owned()];
-    let values = Secrets::new(names.iter().filter_map(|name| variables.get(name)).cloned());
+    let passed = config.sandbox.pass_env.iter().filter(|name| secrets::names_one(name));
+    let values = Secrets::new(names.iter().chain(passed).filter_map(|name| variables.get(name)).cloned());
     (names, values)
 }
 

@@ -1,0 +1,83 @@
+//! Secrets without a known form: a value that looks drawn at random, beside a word that says it is a key.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+
+use regex::bytes::Regex;
+
+use crate::secrets::rules;
+
+/// Words that name a secret.
+const WORDS: &str = "(?i)(?:secret|token|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|\
+                     encryption[_-]?key|signing[_-]?key|credentials?|authorization|bearer|basic)";
+
+#[expect(clippy::unwrap_used, reason = "the expression is fixed, and tests of this folder compile it")]
+static NAMES: LazyLock<Regex> = LazyLock::new(|| Regex::new(WORDS).unwrap());
+
+/// Such a word, what assigns, and the value.
+#[expect(clippy::unwrap_used, reason = "the expression is fixed, and tests of this folder compile it")]
+static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
+    let assigns = r#"[a-z0-9_-]{0,24}["'`]?\s{0,3}(?:=>|:=|={1,2}|:|\s(?:is|was)\s|\s)\s{0,3}"#;
+    let value = r#"(?:(?:bearer|basic|token)\s{1,3})?["'`]?(?P<s>[A-Za-z0-9+/_=.~!@#%^&*-]{12,})"#;
+    Regex::new(&format!("{WORDS}{assigns}{value}")).unwrap()
+});
+
+/// Tells whether a variable is named like a secret.
+pub fn names_one(variable: &str) -> bool {
+    NAMES.is_match(variable.as_bytes()) || variable.to_uppercase().ends_with("_KEY")
+}
+
+/// Bits that each character must carry, and the fewest characters.
+const BITS: f64 = 3.0;
+const SHORTEST: usize = 16;
+/// Letters that a word has at least, on the average, where a person wrote it.
+const WORD: usize = 4;
+
+/// Returns where such values are.
+pub(super) fn find(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
+    let values = ASSIGNED.captures_iter(text).filter_map(|captures| captures.name("s"));
+    values.filter(|value| looks_drawn(value.as_bytes())).map(|value| value.range())
+}
+
+/// Tells whether a value looks as if it was drawn at random: no words, no path, no name in a program.
+fn looks_drawn(value: &[u8]) -> bool {
+    let count = |is: fn(&u8) -> bool| value.iter().filter(|byte| is(byte)).count();
+    let (digits, letters) = (count(u8::is_ascii_digit), count(u8::is_ascii_alphabetic));
+    value.len() >= SHORTEST
+        && letters >= 4
+        && digits >= 1
+        && value.len() <= WORD * words(value)
+        && !made_of_words(value)
+        && entropy(value) >= BITS
+        && !rules::stands_for_one(value)
+}
+
+/// Counts the words of a value, as names in programs are put together: a change to capitals, or to digits and back.
+fn words(value: &[u8]) -> usize {
+    let begins = |pair: &[u8]| {
+        let (before, now) = (pair[0], pair[1]);
+        now.is_ascii_uppercase() && !before.is_ascii_uppercase() || now.is_ascii_digit() != before.is_ascii_digit()
+    };
+    1 + value.windows(2).filter(|pair| begins(pair)).count()
+}
+
+/// Tells whether a value is put together from words and numbers, such as a path, a version or an id with a date.
+fn made_of_words(value: &[u8]) -> bool {
+    let parts = value.split(|byte| b"-_./=:#@%&+~".contains(byte)).filter(|part| !part.is_empty());
+    let is_word = |part: &[u8]| {
+        let letters = part.iter().take_while(|byte| byte.is_ascii_alphabetic()).count();
+        let one_case = part[..letters].iter().skip(1).all(u8::is_ascii_lowercase)
+            || part[..letters].iter().all(u8::is_ascii_uppercase);
+        one_case && part.len() <= 16 && part[letters..].iter().all(u8::is_ascii_digit)
+    };
+    parts.clone().all(is_word)
+}
+
+/// Returns the bits a character carries, by how often each is there.
+fn entropy(value: &[u8]) -> f64 {
+    let mut counts = [0_u32; 256];
+    value.iter().for_each(|byte| counts[usize::from(*byte)] += 1);
+    let all = value.len() as f64;
+    let shares = counts.iter().filter(|count| **count > 0).map(|count| f64::from(*count) / all);
+    -shares.map(|share| share * share.log2()).sum::<f64>()
+}

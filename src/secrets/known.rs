@@ -1,0 +1,163 @@
+//! The values that longhaul holds itself, in each spelling in which somebody may write them down.
+
+use std::ops::Range;
+use std::sync::Arc;
+
+use base64::Engine;
+use base64::engine::general_purpose::STANDARD_NO_PAD;
+use regex::bytes::NoExpand;
+use regex::bytes::Regex;
+use serde_json::Value;
+
+/// Shorter values are left alone: hiding every `a` would make a record unreadable and protect nothing.
+const SHORTEST: usize = 6;
+/// What stands in the place of a value.
+pub const HIDDEN: &str = "[secret left out]";
+/// Letters of an encoding, from which on it tells anything.
+const SHORTEST_ENCODED: usize = 8;
+
+/// Values that must not be written down. Telling what they are in a debug text would be such a writing down.
+#[derive(Clone, Default)]
+pub struct Secrets(Option<Arc<Regex>>);
+
+impl std::fmt::Debug for Secrets {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        f.write_str("Secrets(…)")
+    }
+}
+
+impl Secrets {
+    /// Takes the values to look for; very short ones are left alone.
+    pub fn new(values: impl IntoIterator<Item = String>) -> Self {
+        let long = values.into_iter().filter(|value| value.len() >= SHORTEST);
+        let mut forms: Vec<String> = long.flat_map(|value| forms(&value)).collect();
+        // The first that fits is taken, so the longer goes before the one it begins with.
+        forms.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
+        forms.dedup();
+        let pattern = forms.join("|");
+        Self((!forms.is_empty()).then(|| Regex::new(&pattern).ok()).flatten().map(Arc::new))
+    }
+
+    /// Returns where the values are.
+    pub fn find<'a>(&'a self, text: &'a [u8]) -> impl Iterator<Item = Range<usize>> + 'a {
+        self.0.iter().flat_map(|values| values.find_iter(text)).map(|found| found.range())
+    }
+
+    /// Says in the place of each value that it was left out.
+    pub fn hide(&self, text: &str) -> String {
+        String::from_utf8_lossy(&self.hide_in(text.as_bytes())).into_owned()
+    }
+
+    /// Does the same in what may be no text.
+    pub fn hide_in(&self, bytes: &[u8]) -> Vec<u8> {
+        match &self.0 {
+            Some(values) => values.replace_all(bytes, NoExpand(HIDDEN.as_bytes())).into_owned(),
+            None => bytes.to_owned(),
+        }
+    }
+}
+
+/// Returns expressions for one value.
+fn forms(value: &str) -> Vec<String> {
+    let bytes = value.as_bytes();
+    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
+    let mut forms = vec![regex::escape(value), regex::escape(&in_json(value)), format!("(?i:{hex})"), percent(bytes)];
+    for skip in 0..3 {
+        let encoded = base64_inside(bytes, skip);
+        if encoded.len() >= SHORTEST_ENCODED {
+            forms.push(regex::escape(&encoded));
+            forms.push(regex::escape(&encoded.replace('+', "-").replace('/', "_")));
+        }
+    }
+    forms
+}
+
+/// Returns how the value is written in a string of JSON.
+fn in_json(value: &str) -> String {
+    let quoted = Value::String(value.to_owned()).to_string();
+    quoted[1..quoted.len() - 1].to_owned()
+}
+
+/// Returns an expression for the value in an address, where any of its bytes may be escaped.
+fn percent(bytes: &[u8]) -> String {
+    bytes.iter().map(|byte| format!("(?:%(?i:{byte:02x})|{})", regex::escape(&escape_byte(*byte)))).collect()
+}
+
+/// Bytes beyond ASCII are always escaped in an address.
+fn escape_byte(byte: u8) -> String {
+    if byte.is_ascii() { char::from(byte).to_string() } else { format!("%{byte:02x}") }
+}
+
+/// Returns the letters of the base64 of any text in which the value begins after `skip` bytes, modulo three: those that do
+/// not depend on its neighbours.
+fn base64_inside(bytes: &[u8], skip: usize) -> String {
+    let whole = STANDARD_NO_PAD.encode([&vec![0; skip][..], bytes].concat());
+    let first = (skip * 8).div_ceil(6);
+    let last = (skip + bytes.len()) * 8 / 6;
+    whole[first..last].to_owned()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const KEY: &str = "canary-key+7f/3a\"9c";
+
+    fn known() -> Secrets {
+        Secrets::new([KEY.to_owned(), "short".to_owned(), String::new()])
+    }
+
+    fn disguises() -> Vec<String> {
+        let hex: String = KEY.bytes().map(|byte| format!("{byte:02x}")).collect();
+        let percent: String = KEY.bytes().map(|byte| format!("%{byte:02X}")).collect();
+        let mut all = vec![
+            KEY.to_owned(),
+            in_json(KEY),
+            hex.to_uppercase(),
+            hex,
+            percent.to_lowercase(),
+            percent,
+            KEY.replace('+', "%2B").replace('/', "%2f").replace('"', "%22"),
+        ];
+        for before in ["", "x", "xy", "xyz"] {
+            let base64 = STANDARD_NO_PAD.encode(format!("{before}{KEY} and more"));
+            all.push(base64.replace('+', "-").replace('/', "_"));
+            all.push(base64);
+        }
+        all
+    }
+
+    #[test]
+    fn it_is_hidden_in_each_spelling_and_the_rest_stays() {
+        for disguise in disguises() {
+            let hidden = known().hide(&format!("é {disguise} ü"));
+            assert!(
+                hidden.starts_with("é ") && hidden.ends_with(" ü") && hidden.contains(HIDDEN),
+                "{disguise}: {hidden}"
+            );
+            assert!(
+                hidden.len() <= "é eHk  IGFuZCBtb3Jl ü".len() + HIDDEN.len() + 8,
+                "all but its neighbours goes: {hidden}"
+            );
+        }
+    }
+
+    #[test]
+    fn nothing_else_is_hidden() {
+        for text in ["short", "canary-key", "", "a whole sentence about keys", "canary-key+7f/3a"] {
+            assert_eq!(known().hide(text), text);
+        }
+        assert_eq!(Secrets::default().hide(KEY), KEY, "its twin: nothing is known");
+    }
+
+    #[test]
+    fn a_value_that_begins_another_hides_neither() {
+        let known = Secrets::new(["abcdefgh".to_owned(), "abcdefghijkl".to_owned()]);
+        assert_eq!(known.hide("abcdefghijkl abcdefgh"), format!("{HIDDEN} {HIDDEN}"));
+    }
+
+    #[test]
+    fn a_debug_text_does_not_tell_it() {
+        assert!(!format!("{:?}", known()).contains("canary"));
+    }
+}

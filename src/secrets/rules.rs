@@ -1,0 +1,98 @@
+//! Secrets that are known by their form, as those who hand them out document it.
+
+use std::ops::Range;
+use std::sync::LazyLock;
+use std::sync::OnceLock;
+
+use regex::bytes::Regex;
+use regex::bytes::RegexSet;
+
+/// A form: its name, and an expression. What is in its group `s` is the secret; without one, all of it.
+type Rule = (&'static str, &'static str);
+
+const RULES: [Rule; 33] = [
+    ("anthropic-key", r"\bsk-ant-[a-z]{3,8}[0-9]{2}-[A-Za-z0-9_-]{24,}"),
+    (
+        "openai-key",
+        r"\bsk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{32,}|\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|\bsk-[A-Za-z0-9]{48}\b",
+    ),
+    ("openrouter-key", r"\bsk-or-v1-[0-9a-f]{64}\b"),
+    ("aws-access-key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
+    (
+        "aws-secret-key",
+        r#"(?i)aws_?(?:secret)?_?(?:access)?_?key["']?\s{0,3}[=:]{1,2}\s{0,3}["']?(?P<s>[A-Za-z0-9/+]{40})\b"#,
+    ),
+    ("azure-storage-key", r"\bAccountKey=(?P<s>[A-Za-z0-9+/]{86}==)"),
+    ("google-api-key", r"\bAIza[A-Za-z0-9_-]{35}\b"),
+    ("google-oauth", r"\bya29\.[A-Za-z0-9_-]{30,}|\bGOCSPX-[A-Za-z0-9_-]{28}\b"),
+    ("github-token", r"\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9_]{60,}\b"),
+    ("gitlab-token", r"\bgl(?:pat|dt|rt|ptt|cbt|soat)-[A-Za-z0-9_-]{20,}"),
+    ("atlassian-token", r"\bATATT3[A-Za-z0-9_=-]{60,}"),
+    ("slack-token", r"\bxox[abeoprs]-(?:[0-9A-Za-z]+-)+[0-9A-Za-z]{10,}|\bxapp-[0-9]-[A-Z0-9]+-[0-9]+-[0-9a-f]{32,}"),
+    (
+        "slack-webhook",
+        r"hooks\.slack\.com/(?:services|workflows)/(?P<s>T[A-Z0-9]{6,}/[AB][A-Z0-9]{6,}/[A-Za-z0-9/]{16,})",
+    ),
+    ("discord-token", r"\b[MNO][A-Za-z0-9_-]{23,27}\.[A-Za-z0-9_-]{6}\.[A-Za-z0-9_-]{27,}"),
+    ("discord-webhook", r"discord(?:app)?\.com/api/webhooks/[0-9]{10,}/(?P<s>[A-Za-z0-9_-]{60,})"),
+    ("telegram-token", r"\b[0-9]{8,10}:AA[A-Za-z0-9_-]{33}\b"),
+    ("stripe-key", r"\b[rs]k_(?:live|test)_[A-Za-z0-9]{20,}\b|\bwhsec_[A-Za-z0-9+/]{32,}"),
+    ("twilio-key", r"\bSK[0-9a-f]{32}\b"),
+    ("sendgrid-key", r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}\b"),
+    ("mailgun-key", r"\bkey-[0-9a-f]{32}\b"),
+    ("shopify-token", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}\b"),
+    ("npm-token", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    ("pypi-token", r"\bpypi-AgE[A-Za-z0-9_-]{50,}"),
+    ("crates-token", r"\bcio[A-Za-z0-9]{32}\b"),
+    ("docker-token", r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}"),
+    ("huggingface-token", r"\bhf_[A-Za-z]{34}\b"),
+    ("digitalocean-token", r"\bdo[opr]_v1_[a-f0-9]{64}\b"),
+    ("databricks-token", r"\bdapi[a-f0-9]{32}\b"),
+    ("vault-token", r"\bhv[sbr]\.[A-Za-z0-9_-]{24,}"),
+    ("age-key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}\b"),
+    // In a string of JSON its lines end with a backslash and a letter.
+    ("private-key", r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s\\:,.-]*"),
+    ("json-web-token", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
+    (
+        "password-in-address",
+        r#"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@"'`<>{}$]{0,64}:(?P<s>[^\s/@"'`<>{}$*%]{6,})@[A-Za-z0-9\[]"#,
+    ),
+];
+
+/// What a value has in it that stands for a secret, and a form that only shows what one looks like.
+const PLACEHOLDERS: [&str; 9] =
+    ["password", "passwd", "secret", "changeme", "example", "postgres", "your", "placeholder", "xxxx"];
+const EXAMPLES: [&str; 2] = ["example", "xxxx"];
+
+#[expect(clippy::unwrap_used, reason = "the expressions are fixed, and every test of this file compiles them")]
+static SET: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(RULES.map(|(_, pattern)| pattern)).unwrap());
+
+/// Each compiled only once it is known to fit, which is seldom.
+static FORMS: [OnceLock<Option<Regex>>; RULES.len()] = [const { OnceLock::new() }; RULES.len()];
+
+/// Returns where a rule finds something, and its name.
+pub(super) fn find(text: &[u8]) -> Vec<(Range<usize>, &'static str)> {
+    let mut found = Vec::new();
+    for index in SET.matches(text) {
+        let (name, pattern) = RULES[index];
+        let expression = FORMS[index].get_or_init(|| Regex::new(pattern).ok());
+        let Some(expression) = expression else { continue };
+        for captures in expression.captures_iter(text) {
+            let inner = captures.name("s").filter(|secret| !stands_for_one(secret.as_bytes()));
+            let whole = captures.get(0).filter(|whole| captures.name("s").is_none() && !is_example(whole.as_bytes()));
+            found.extend(inner.or(whole).map(|secret| (secret.range(), name)));
+        }
+    }
+    found
+}
+
+fn is_example(form: &[u8]) -> bool {
+    let lower = String::from_utf8_lossy(form).to_lowercase();
+    EXAMPLES.iter().any(|word| lower.contains(word))
+}
+
+/// Tells whether a value says by itself that it is no secret, as in a documentation.
+pub(super) fn stands_for_one(secret: &[u8]) -> bool {
+    let lower = String::from_utf8_lossy(secret).to_lowercase();
+    PLACEHOLDERS.iter().any(|word| lower.contains(word)) || lower.bytes().all(|byte| Some(byte) == lower.bytes().next())
+}

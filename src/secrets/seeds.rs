@@ -1,0 +1,192 @@
+//! Secrets made up while a test runs, so that none lies in the sources, and texts without any.
+
+use std::fs;
+use std::path::Path;
+use std::path::PathBuf;
+
+use super::Found;
+use super::Scanner;
+use super::Secrets;
+
+const LETTERS: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789";
+const ALPHA: &str = "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ";
+const CAPITALS: &str = "ABCDEFGHIJKLMNOPQRSTUVWXYZ234567";
+const HEX: &str = "0123456789abcdef";
+
+/// Draws letters; the same ones for the same number.
+struct Draw(u64);
+
+impl Draw {
+    fn of(&mut self, count: usize, from: &str) -> String {
+        let from: Vec<char> = from.chars().collect();
+        (0..count)
+            .map(|_| {
+                self.0 = self.0.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
+                from[(self.0 >> 33) as usize % from.len()]
+            })
+            .collect()
+    }
+}
+
+/// Returns a secret of each kind with the rule that has to know it, and the text in which it stands.
+pub(crate) fn seeds(number: u64) -> Vec<(&'static str, String, String)> {
+    let mut draw = Draw(number);
+    let mut of = |count, from| draw.of(count, from);
+    let jwt = format!("ey{}{}.ey{}{}.{}", "J", of(20, LETTERS), "J", of(40, LETTERS), of(43, LETTERS));
+    let body = format!("{}\n{}\n", of(64, LETTERS), of(64, LETTERS));
+    let private = |kind: &str| format!("-----BEGIN {kind}PRIVATE KEY-----\n{body}");
+    let plain = |rule, secret: String| (rule, secret.clone(), secret);
+    vec![
+        plain("anthropic-key", format!("sk-{}-api03-{}", "ant", of(93, LETTERS))),
+        plain("openai-key", format!("sk-{}-{}", "proj", of(48, LETTERS))),
+        plain("openai-key", format!("sk-{}", of(48, LETTERS))),
+        plain("openrouter-key", format!("sk-or-{}-{}", "v1", of(64, HEX))),
+        plain("aws-access-key", format!("AK{}{}", "IA", of(16, CAPITALS))),
+        beside("aws-secret-key", of(40, LETTERS), "AWS_SECRET_ACCESS_KEY=", ""),
+        beside("azure-storage-key", format!("{}==", of(86, LETTERS)), "DefaultEndpoints;AccountKey=", ";"),
+        plain("google-api-key", format!("AI{}{}", "za", of(35, LETTERS))),
+        plain("google-oauth", format!("GOCS{}{}", "PX-", of(28, LETTERS))),
+        plain("google-oauth", format!("ya{}{}", "29.", of(60, LETTERS))),
+        plain("github-token", format!("gh{}{}", "p_", of(36, LETTERS))),
+        plain("github-token", format!("github_{}{}", "pat_", of(82, LETTERS))),
+        plain("gitlab-token", format!("gl{}{}", "pat-", of(20, LETTERS))),
+        plain("atlassian-token", format!("ATA{}{}", "TT3", of(80, LETTERS))),
+        plain("slack-token", format!("xo{}{}-{}", "xb-", of(12, "0123456789"), of(24, LETTERS))),
+        beside(
+            "slack-webhook",
+            format!("T{}/B{}/{}", of(8, CAPITALS), of(8, CAPITALS), of(24, LETTERS)),
+            "curl https://hooks.slack.com/services/",
+            "",
+        ),
+        plain("discord-token", format!("M{}.{}.{}", of(25, LETTERS), of(6, LETTERS), of(38, LETTERS))),
+        beside("discord-webhook", of(68, LETTERS), "https://discord.com/api/webhooks/123456789012/", ""),
+        plain("telegram-token", format!("{}:A{}{}", of(9, "123456789"), "A", of(33, LETTERS))),
+        plain("stripe-key", format!("sk_{}{}", "live_", of(24, LETTERS))),
+        plain("stripe-key", format!("rk_{}{}", "test_", of(24, LETTERS))),
+        plain("stripe-key", format!("wh{}{}", "sec_", of(32, LETTERS))),
+        plain("twilio-key", format!("S{}{}", "K", of(32, HEX))),
+        plain("sendgrid-key", format!("S{}.{}.{}", "G", of(22, LETTERS), of(43, LETTERS))),
+        plain("mailgun-key", format!("ke{}{}", "y-", of(32, HEX))),
+        plain("shopify-token", format!("sh{}{}", "pat_", of(32, HEX))),
+        plain("npm-token", format!("np{}{}", "m_", of(36, LETTERS))),
+        plain("pypi-token", format!("py{}{}", "pi-AgE", of(80, LETTERS))),
+        plain("crates-token", format!("ci{}{}", "o", of(32, LETTERS))),
+        plain("docker-token", format!("dck{}{}", "r_pat_", of(27, LETTERS))),
+        plain("huggingface-token", format!("h{}{}", "f_", of(34, ALPHA))),
+        plain("digitalocean-token", format!("do{}{}", "p_v1_", of(64, HEX))),
+        plain("databricks-token", format!("da{}{}", "pi", of(32, HEX))),
+        plain("vault-token", format!("hv{}{}", "s.", of(24, LETTERS))),
+        plain("age-key", format!("AGE-SECRET-{}{}", "KEY-1", of(58, CAPITALS))),
+        plain("private-key", private("")),
+        plain("private-key", private("RSA ")),
+        plain("private-key", private("OPENSSH ")),
+        plain("json-web-token", jwt.clone()),
+        beside("password-in-address", of(12, LETTERS), "the database: postgres://app:", "@db.internal:5432/app"),
+        beside("password-in-address", of(20, LETTERS), "redis://:", "@cache:6379/0"),
+        beside("assigned-secret", of(24, LETTERS), "SESSION_SECRET=\"", "\""),
+        beside("assigned-secret", of(32, HEX), "api_key: ", "\n"),
+        beside("assigned-secret", of(20, LETTERS), "the password is `", "`."),
+        beside("assigned-secret", of(40, LETTERS), "curl -H 'Authorization: Bearer ", "' https://example.org"),
+        beside("assigned-secret", of(28, LETTERS), "{\"client_secret\": \"", "\"}"),
+        beside("json-web-token", jwt, "auth_token: ", ""),
+    ]
+}
+
+fn beside(rule: &'static str, secret: String, before: &str, after: &str) -> (&'static str, String, String) {
+    let text = format!("{before}{secret}{after}");
+    (rule, secret, text)
+}
+
+#[test]
+fn forty_secrets_of_twenty_kinds_are_found_wherever_they_stand() {
+    let mut kinds = std::collections::BTreeSet::new();
+    let (mut seeded, mut missed) = (0, Vec::new());
+    for number in 1..=10 {
+        for (rule, secret, text) in seeds(number) {
+            for around in [format!("notes\n\n{text}"), format!("- key: {text}, for now\n"), format!("(`{text}`)")] {
+                let redacted = Scanner::default().redact(&around);
+                if redacted.contains(secret.trim_end()) {
+                    missed.push((rule, around));
+                    continue;
+                }
+                assert!(redacted.contains(" left out]"), "{redacted}");
+                assert_eq!(Scanner::default().scan(redacted.as_bytes()), [], "{redacted}");
+            }
+            kinds.insert(rule);
+            seeded += 1;
+        }
+    }
+    assert!(kinds.len() >= 30 && seeded >= 40 * 10, "{} kinds, {seeded} secrets", kinds.len());
+    // Without a known form it is told by how it looks, and a few look like words: here two of 60 in each of three places.
+    assert!(missed.iter().all(|(rule, _)| *rule == "assigned-secret") && missed.len() <= 6, "{missed:?}");
+}
+
+#[test]
+fn a_find_tells_its_rule_and_its_line_and_overlapping_ones_are_one() {
+    let secret = seeds(7).swap_remove(10).1;
+    let text = format!("a\nb\ntoken: {secret}\n");
+    let found = Scanner::default().scan(text.as_bytes());
+    let at = text.find(&secret).unwrap();
+    let expected = Found { rule: "github-token", line: 3, bytes: at..at + secret.len() };
+    assert_eq!(found, [expected]);
+
+    let known = Scanner::new(Secrets::new(["plain words".to_owned()]));
+    assert_eq!(known.redact("these plain words\n"), "these [known-secret left out]\n");
+    assert_eq!(Scanner::default().redact("these plain words\n"), "these plain words\n", "its twin");
+}
+
+#[test]
+fn what_only_speaks_of_secrets_is_none() {
+    for text in [
+        "token: process.env.GITHUB_TOKEN_FOR_RELEASE2",
+        "the password is `correct-horse-battery-staple`",
+        "set API_KEY=your_api_key_1234567890abcdef before",
+        "postgres://user:password@localhost:5432/db and https://user:$TOKEN@host",
+        "secret: ${{ secrets.DEPLOY_KEY_2024 }}",
+        "password = hunter2",
+        "the token bucket refills 100 tokens every 2.5 seconds",
+        "api key 2027-01-15T10:00:00Z expires",
+        "tokens: input_tokens=1234567890123456",
+        "<div class=\"sk-fading-circle-animation-wrapper-outer\">",
+        "AKIAEXAMPLE, sk-ant-…, ghp_XXXXXXXX",
+        "the secret lies in /run/secrets/db-password-v2, read by src/auth/token_provider.rs:42",
+        "access key pair id: see docs/keys.md#rotation-2024",
+        "password: ****************",
+        "commit 0123456789abcdef0123456789abcdef01234567 fixed the login",
+        "token = crypto.randomBytes(32).toString('hex')",
+        "Basic authentication-via-ldap3-connector",
+    ] {
+        assert_eq!(Scanner::default().scan(text.as_bytes()), [], "{text}");
+    }
+}
+
+/// Returns the files below a folder that a person may read.
+fn texts(folder: &Path, all: &mut Vec<PathBuf>) {
+    for entry in fs::read_dir(folder).unwrap().flatten() {
+        let path = entry.path();
+        if entry.file_type().unwrap().is_dir() {
+            texts(&path, all);
+        } else if path.extension().is_some_and(|end| end == "rs" || end == "md" || end == "json" || end == "toml") {
+            all.push(path);
+        }
+    }
+}
+
+#[test]
+fn ordinary_text_raises_at_most_one_false_alarm_in_ten_thousand_lines() {
+    let root = Path::new(env!("CARGO_MANIFEST_DIR"));
+    let mut files = vec![root.join("README.md"), root.join("Cargo.toml")];
+    for folder in ["src", "tests", "templates", "examples"] {
+        texts(&root.join(folder), &mut files);
+    }
+    files.retain(|path| !path.starts_with(root.join("src/secrets")));
+    let (mut lines, mut alarms) = (0, Vec::new());
+    for path in files {
+        let Ok(text) = fs::read_to_string(&path) else { continue };
+        lines += text.lines().count();
+        let found = Scanner::default().scan(text.as_bytes());
+        alarms.extend(found.into_iter().map(|found| (path.clone(), text[found.bytes.clone()].to_owned(), found)));
+    }
+    assert!(lines > 50_000, "{lines}");
+    assert!(alarms.len() <= lines / 10_000, "{} in {lines} lines: {alarms:#?}", alarms.len());
+}
