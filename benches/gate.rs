@@ -84,7 +84,7 @@ impl Stand {
             prepare: String::new(),
             strict: false,
             soft_closure: Vec::new(),
-            secrets: longhaul::secrets::Secrets::default(),
+            secrets: longhaul::secrets::Scanner::default(),
         }
     }
 

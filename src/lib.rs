@@ -44,6 +44,7 @@
 //! - an event: `event.rs`, how a person hears of it in `cli/narration.rs`, how it is read back in `cli/past.rs`
 //! - what `doctor` looks at: `engine/doctor/`; which package holds a program: `engine/doctor/programs.rs`
 //! - an exit code: `failure::Kind`, and its row in `cli/error.rs`
+//! - a form of secret: a row in `secrets/rules.rs`
 //! - a setting: `config/default.toml`, its field and reader in `config/mod.rs`, whether a project may give it in
 //!   `config/narrow.rs`, and `cli/settings.rs`, which hands it to its part
 

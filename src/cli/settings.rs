@@ -17,10 +17,12 @@ use crate::engine::settings::Recall;
 use crate::engine::settings::Settings;
 use crate::gate;
 use crate::memory::Caps;
+use crate::memory::Screen;
 use crate::provider;
 use crate::provider::Secret;
 use crate::sandbox;
 use crate::secrets;
+use crate::secrets::Scanner;
 use crate::secrets::Secrets;
 use crate::tools;
 use crate::tools::Declared;
@@ -74,7 +76,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
             prepare: config.gate.prepare.clone(),
             strict: config.gate.strict,
             soft_closure: config.gate.soft_closure.clone(),
-            secrets: secrets.clone(),
+            secrets: scanner(config, &secrets),
         },
         sandbox: sandbox_settings,
         sandbox_foreseen: super::sandbox::foreseen(config),
@@ -83,11 +85,8 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
             Tools::Typed => Declared::Typed,
             Tools::Custom => Declared::Custom,
         },
-        caps: Caps {
-            file_bytes: config.memory.file_bytes,
-            files: config.memory.files,
-            view_chars: config.memory.view_chars,
-        },
+        caps: caps(&config.memory),
+        screen: screen(config, &secrets),
         expire_unused: days(config.memory.expire_unused),
         outer: without(&context.environment.outside(), &secret_names),
         inner: with_home(inner, variables),
@@ -110,6 +109,24 @@ fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> (Vec<String
 fn tool_limits(init_timeout: Duration) -> tools::Limits {
     let limits = tools::Limits::default();
     tools::Limits { init: limits.usual.min(init_timeout), ..limits }
+}
+
+fn screen(config: &Config, secrets: &Secrets) -> Screen {
+    match config.memory.secrets {
+        config::Secrets::Refuse => Screen::Refuse(scanner(config, secrets)),
+        config::Secrets::Allow => Screen::Off,
+    }
+}
+
+fn scanner(config: &Config, secrets: &Secrets) -> Scanner {
+    match config.memory.secrets {
+        config::Secrets::Refuse => Scanner::new(secrets.clone()),
+        config::Secrets::Allow => Scanner::of_known(secrets.clone()),
+    }
+}
+
+fn caps(memory: &config::Memory) -> Caps {
+    Caps { file_bytes: memory.file_bytes, files: memory.files, view_chars: memory.view_chars }
 }
 
 fn recall(config: &Config) -> Recall {

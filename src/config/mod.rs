@@ -138,6 +138,13 @@ pub enum Checkout {
     InPlace,
 }
 
+/// What happens to a write into memory that looks like a secret.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Secrets {
+    Refuse,
+    Allow,
+}
+
 /// Whether a person looks at the checks before work begins.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Review {
@@ -165,6 +172,7 @@ pub struct Memory {
     pub view_chars: usize,
     /// Zero: never.
     pub expire_unused: Duration,
+    pub secrets: Secrets,
 }
 
 /// What is handed from notes to sessions.
@@ -345,8 +353,8 @@ fn read_recall(layers: &Layers) -> Result<Recall> {
 }
 
 fn read_memory(layers: &Layers) -> Result<Memory> {
-    layers.get("memory.secrets")?.choice(&[("refuse", ()), ("allow", ())])?;
     Ok(Memory {
+        secrets: layers.get("memory.secrets")?.choice(&[("refuse", Secrets::Refuse), ("allow", Secrets::Allow)])?,
         file_bytes: layers.get("memory.file_bytes")?.whole(1, i64::MAX)?,
         files: layers.get("memory.files")?.whole(1, i64::MAX)?,
         view_chars: layers.get("memory.view_chars")?.whole(100, i64::MAX)?,

@@ -5,8 +5,7 @@ use crate::failure::Failure;
 use anyhow::Result;
 
 /// Settings, and the values this version can honour.
-const HONOURED: [(&str, &[&str]); 3] =
-    [("agent.driver", &["api"]), ("run.branch", &[""]), ("memory.secrets", &["refuse"])];
+const HONOURED: [(&str, &[&str]); 2] = [("agent.driver", &["api"]), ("run.branch", &[""])];
 
 /// Refuses the first value this version would silently ignore.
 pub(super) fn refuse(layers: &Layers) -> Result<()> {

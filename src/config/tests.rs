@@ -268,7 +268,6 @@ fn what_is_not_there_yet_is_refused_not_ignored() {
     let cases = [
         ("[agent]\ndriver = \"acp\"", "`agent.driver` is `acp`", "use `api`"),
         ("[run]\nbranch = \"b\"", "`run.branch` is `b`", "leave it empty"),
-        ("[memory]\nsecrets = \"allow\"", "`memory.secrets` is `allow`", "use `refuse`"),
     ];
     for (user, text, hint) in cases {
         let expected = format!("{text} in `config.toml`, line 2: not yet available in this version | {hint}");

@@ -39,6 +39,7 @@ pub fn accept(ws: &mut Workspace, ids: &[String], reason: &str) -> Result<Vec<Ac
     prepare::adopt(ws)?;
     prepare::require_clean(ws)?;
     let checklist = ws.checklist()?;
+    ws.refuse_secret("the reason", reason)?;
     let mut done = Vec::new();
     for id in ids {
         if is_already(checklist.find(id)?, reason) {
@@ -71,6 +72,7 @@ pub fn accept_already_green(ws: &mut Workspace, reason: &str) -> Result<Vec<Acce
             .hint("say what you looked at: `longhaul accept --already-green --reason TEXT`")
             .into());
     }
+    ws.refuse_secret("the reason", reason)?;
     prepare::adopt(ws)?;
     prepare::require_clean(ws)?;
     ids.iter().map(|id| accept_if_green(ws, id, reason)).collect()

@@ -33,6 +33,7 @@ pub struct Added {
 /// Adds one feature or an array of them, pins their checks and runs each once for its baseline.
 pub fn add(ws: &mut Workspace, json: &Value) -> Result<Vec<Added>> {
     prepare::adopt(ws)?;
+    ws.refuse_secret("what was given", &json.to_string())?;
     let mut checklist = ws.checklist()?;
     let ids = checklist.add(json, "user").map_err(|problem| {
         Failure::usage(format!("nothing was added: {problem:#}")).hint("`longhaul feature add --help` shows the form")
@@ -55,6 +56,9 @@ pub fn edit(ws: &mut Workspace, id: &str, edit: &Edit) -> Result<(Added, Edited)
     prepare::adopt(ws)?;
     let mut checklist = ws.checklist()?;
     checklist.find(id)?;
+    if let Edit::Merge(json) = edit {
+        ws.refuse_secret("the change", &json.to_string())?;
+    }
     let edited = checklist.edit(id, edit, "user").map_err(|problem| {
         Failure::usage(format!("nothing was changed: {problem:#}"))
             .hint("`longhaul feature add --help` shows the form of a feature")
@@ -92,6 +96,7 @@ pub fn block(ws: &mut Workspace, id: &str, reason: &str) -> Result<()> {
     if reason.trim().is_empty() {
         return Err(Failure::usage("`--reason` is empty: say why, for whoever reopens it").into());
     }
+    ws.refuse_secret("the reason", reason)?;
     if checklist.find(id)?.is_done() {
         let done = checklist.state(id, &ws.tree()?);
         return Err(Failure::usage(format!("`{id}` is {done}, so there is nothing to set aside"))

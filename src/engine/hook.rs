@@ -346,6 +346,7 @@ pub fn append_progress(ws: &mut Workspace, number: u32, entry: &Entry) -> Result
     }
     let at = ws.clock.now().strftime("%Y-%m-%d %H:%M UTC").to_string();
     let entry = checklist::progress_entry(number, &at, &entry.facts, &entry.words);
+    let entry = ws.memory.without_secrets(&entry);
     let log = checklist::append_progress(&ws.text(PROGRESS)?, &entry);
     let changes = match checklist::rotate_progress(&log) {
         None => vec![Change::put(PROGRESS, log)],

@@ -113,6 +113,7 @@ pub fn init<'a>(
         workspace::require_no_sessions(&place)?;
         Store::create(&place, Policy::Project, settings.caps, clock)?
     };
+    memory.screen(settings.screen.clone());
     memory.watch()?;
     let mut ws = Workspace::of(project, memory, lock, settings, clock, sink, interrupt);
     ws.end_orphans();
@@ -195,6 +196,7 @@ fn take_spec(ws: &mut Workspace, spec: Option<String>, done: &mut Done) -> Resul
         }
         return Ok(());
     }
+    ws.refuse_secret("the specification", &text)?;
     let change = Change::put(SPEC, text);
     ws.memory.write("init: specification", &[change], &Origin::of(Author::Longhaul))?;
     done.spec = true;
@@ -211,6 +213,7 @@ fn take_checklist(ws: &mut Workspace, import: Option<Imported>, done: &mut Done)
         );
         return Ok(());
     }
+    ws.refuse_secret("the checklist", &imported.features.to_string())?;
     let mut checklist = Checklist::empty();
     let ids = checklist.add(&imported.features, "user")?;
     feature::save_approved(ws, checklist, &ids, &format!("checklist: import {}", counted(ids.len(), "feature")))?;

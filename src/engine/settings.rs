@@ -4,6 +4,7 @@ use crate::engine::budget::Limits;
 use crate::engine::budget::Prices;
 use crate::gate;
 use crate::memory::Caps;
+use crate::memory::Screen;
 use crate::provider;
 use crate::sandbox;
 use crate::secrets::Secrets;
@@ -44,6 +45,7 @@ pub struct Settings {
     /// The share of the window at which old tool results are cleared.
     pub clear_at: f64,
     pub caps: Caps,
+    pub screen: Screen,
     /// Days with sessions after which a note that nobody used is removed.
     pub expire_unused: Option<u32>,
     /// The environment of the user's own hooks and of `git`: everything but our key.

@@ -127,6 +127,7 @@ impl<'a> Workspace<'a> {
             project.hold_git(&settings.sandbox, Git::Writable)?;
         }
         let mut memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
+        memory.screen(settings.screen.clone());
         if access != Access::Look {
             memory.watch()?;
         }
@@ -307,6 +308,14 @@ impl<'a> Workspace<'a> {
         Ok(())
     }
 
+    /// Refuses what a person gives when it has what looks like a secret; `what` names it.
+    pub fn refuse_secret(&self, what: &str, text: &str) -> Result<()> {
+        let Some(told) = self.memory.secret_in(text) else { return Ok(()) };
+        Err(Failure::usage(format!("{what} is not taken in: {told}"))
+            .hint("write where it is kept, and leave it out; if it is none, `--set memory.secrets=allow` lets it pass")
+            .into())
+    }
+
     /// Returns who writes when longhaul does, for the trailers of a commit.
     pub fn origin(&self, session: Option<u32>, feature: Option<&str>) -> Origin {
         let project_commit = self.project.head().ok().flatten().map(|head| head.commit);
@@ -408,7 +417,7 @@ fn described(findings: &Findings) -> Vec<String> {
         lines.push(format!("what was found at `{path}` is kept as `{}`", kept.display()));
     }
     for (path, why) in &findings.refused {
-        lines.push(format!("`{path}` in the view was left alone: {why}"));
+        lines.push(format!("`{path}` in the view was not taken in: {why}"));
     }
     lines
 }

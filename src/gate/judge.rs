@@ -200,10 +200,10 @@ impl Gate<'_> {
         Ok(trial)
     }
 
-    /// Keeps the output of a run. A check may print a secret of ours that it found somewhere: neither the file nor the
+    /// Keeps the output of a run. A check may print a secret that it found somewhere: neither the file nor the
     /// verdict, which memory keeps for ever, gets it.
     pub(in crate::gate) fn saved(&self, mut trial: Trial) -> Result<Trial> {
-        trial.output = trial.output.map(|output| output.without(&self.settings.secrets));
+        trial.output = trial.output.map(|output| output.hidden(|bytes| self.settings.secrets.redact_in(bytes)));
         let saved = trial.output.as_ref().map(|output| output.save(&self.artifacts)).transpose();
         trial.saved = saved.with_context(|| format!("could not keep output in `{}`", self.artifacts.display()))?;
         Ok(trial)

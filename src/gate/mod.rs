@@ -60,7 +60,7 @@ use crate::process::Interrupt;
 use crate::project::Marks;
 use crate::project::Project;
 use crate::sandbox;
-use crate::secrets::Secrets;
+use crate::secrets::Scanner;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -92,8 +92,8 @@ pub struct Settings {
     pub strict: bool,
     /// Further patterns of what tools load by themselves.
     pub soft_closure: Vec<String>,
-    /// Values that no output keeps.
-    pub secrets: Secrets,
+    /// Finds what no output keeps.
+    pub secrets: Scanner,
 }
 
 /// The files of memory's `checks/`, by name below it.

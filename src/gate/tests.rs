@@ -70,7 +70,7 @@ impl Bench {
             prepare: String::new(),
             strict: false,
             soft_closure: Vec::new(),
-            secrets: Secrets::default(),
+            secrets: Scanner::default(),
         };
         let red = Red { commit: String::new(), verdict: "failed".to_owned(), check: String::new(), unprepared: false };
         let interrupt = Interrupt::new();

@@ -11,6 +11,7 @@ use crate::memory::change::Change;
 use crate::memory::compare::Difference;
 use crate::memory::guard;
 use crate::memory::guard::Policy;
+use crate::memory::screen::Screen;
 use crate::memory::snapshot::Snapshot;
 use crate::memory::view::View;
 
@@ -67,7 +68,7 @@ pub(super) struct Todo {
 pub(super) fn sort(
     differences: BTreeMap<String, Difference>,
     (view, snapshot): (&View<'_>, &Snapshot<'_>),
-    policy: Policy,
+    (policy, screen): (Policy, &Screen),
     keep_in: &Path,
     findings: &mut Findings,
 ) -> Result<Todo> {
@@ -81,20 +82,39 @@ pub(super) fn sort(
             Difference::Leftover => todo.hide.push(path),
             Difference::Ignored(why) => findings.refused.push((path, why)),
             Difference::Edited(bytes) | Difference::Added(bytes) if may_adopt(policy, snapshot, &path, &bytes)? => {
-                findings.adopted.push(path.clone());
-                todo.adopt.push(Change::put(path, bytes));
+                let old = snapshot.read(&path)?.unwrap_or_default();
+                match screen.added(&old, &bytes).or_else(|| screen.added(b"", path.as_bytes())) {
+                    None => {
+                        findings.adopted.push(path.clone());
+                        todo.adopt.push(Change::put(path, bytes));
+                    }
+                    Some(why) => {
+                        findings.refused.push((path.clone(), why));
+                        move_aside(&path, (view, snapshot), keep_in, (findings, &mut todo))?;
+                    }
+                }
             }
             Difference::Edited(_) | Difference::Added(_) | Difference::InTheWay => {
-                let kept = aside::keep(view, &path, keep_in)?;
-                findings.set_aside.push((path.clone(), kept));
                 if guard::is_guarded(policy, &path) {
                     findings.restored.push(path.clone());
                 }
-                todo.show.extend(snapshot.files_at(&path)?.into_keys());
+                move_aside(&path, (view, snapshot), keep_in, (findings, &mut todo))?;
             }
         }
     }
     Ok(todo)
+}
+
+/// Takes what was found out of the view, and lets what is committed be shown in its place.
+fn move_aside(
+    path: &str,
+    (view, snapshot): (&View<'_>, &Snapshot<'_>),
+    keep_in: &Path,
+    (findings, todo): (&mut Findings, &mut Todo),
+) -> Result<()> {
+    findings.set_aside.push((path.to_owned(), aside::keep(view, path, keep_in)?));
+    todo.show.extend(snapshot.files_at(path)?.into_keys());
+    Ok(())
 }
 
 fn may_adopt(policy: Policy, snapshot: &Snapshot<'_>, path: &str, found: &[u8]) -> Result<bool> {

@@ -61,7 +61,8 @@ impl Store {
             let shown = projection::last(&self.place.state, &self.place.view);
             let was_shown = |path: &str, blob: &str| self.was_shown(shown.as_deref(), path, blob);
             let differences = compare::compare(&view, &snapshot, &was_shown, scope)?;
-            let todo = adoption::sort(differences, (&view, &snapshot), self.policy, keep_in, &mut findings)?;
+            let todo =
+                adoption::sort(differences, (&view, &snapshot), (self.policy, &self.screen), keep_in, &mut findings)?;
             let mut shown = head.clone();
             if !todo.adopt.is_empty() {
                 let (subject, body) = adoption::message(&todo.adopt);

@@ -19,6 +19,7 @@ use crate::memory::path::MemoryPath;
 use crate::memory::projection;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
+use crate::memory::screen::Screen;
 use crate::memory::snapshot::Snapshot;
 use crate::memory::trailers::Author;
 use crate::memory::trailers::Origin;
@@ -29,6 +30,7 @@ pub struct Store {
     pub(super) place: Place,
     pub(super) policy: Policy,
     pub(super) caps: Caps,
+    pub(super) screen: Screen,
     pub(super) clock: Clock,
     pub(super) repository: Repository,
     /// Found by looks at the view that a write made on the way; told at the next inspection.
@@ -93,6 +95,7 @@ impl Store {
             place: place.clone(),
             policy,
             caps,
+            screen: Screen::default(),
             clock,
             repository,
             pending: Findings::default(),

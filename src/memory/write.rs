@@ -74,6 +74,9 @@ impl Store {
             if let Some(text) = guard::refusal(self.policy, &self.caps, origin.author, changes, &snapshot)? {
                 return Ok(ToolResult::error(text));
             }
+            if let Some(text) = self.screen.refusal(changes, origin.author, &snapshot)? {
+                return Ok(ToolResult::error(text));
+            }
             if let Some(text) = self.obstacle(&plan.changes, &snapshot)? {
                 return Ok(ToolResult::error(text));
             }

@@ -6,7 +6,7 @@ mod assigned;
 mod known;
 mod rules;
 #[cfg(test)]
-mod seeds;
+pub(crate) mod seeds;
 
 use std::ops::Range;
 
@@ -26,22 +26,36 @@ pub struct Found {
 }
 
 /// Looks for secrets.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Scanner {
     known: Secrets,
+    by_form: bool,
+}
+
+impl Default for Scanner {
+    fn default() -> Self {
+        Self::new(Secrets::default())
+    }
 }
 
 impl Scanner {
     /// Makes one that knows these values too, besides what looks like a secret by its form.
     pub fn new(known: Secrets) -> Self {
-        Self { known }
+        Self { known, by_form: true }
+    }
+
+    /// Makes one that looks for these values and for nothing else.
+    pub fn of_known(known: Secrets) -> Self {
+        Self { known, by_form: false }
     }
 
     /// Returns the secrets in a text, in order; one that lies in another is left out.
     pub fn scan(&self, text: &[u8]) -> Vec<Found> {
         let mut all: Vec<(Range<usize>, &'static str)> = self.known.find(text).map(|at| (at, "known-secret")).collect();
-        all.extend(rules::find(text));
-        all.extend(assigned::find(text).map(|at| (at, "assigned-secret")));
+        if self.by_form {
+            all.extend(rules::find(text));
+            all.extend(assigned::find(text).map(|at| (at, "assigned-secret")));
+        }
         all.sort_by_key(|(at, _)| (at.start, std::cmp::Reverse(at.end)));
         let mut found: Vec<Found> = Vec::new();
         let (mut line, mut counted) = (1, 0);
@@ -58,13 +72,18 @@ impl Scanner {
 
     /// Puts the name of its rule in the place of each secret.
     pub fn redact(&self, text: &str) -> String {
-        let mut redacted = String::new();
-        let mut end = 0;
-        for found in self.scan(text.as_bytes()) {
-            redacted.push_str(&text[end..found.bytes.start]);
-            redacted.push_str(&format!("[{} left out]", found.rule));
+        String::from_utf8_lossy(&self.redact_in(text.as_bytes())).into_owned()
+    }
+
+    /// Does the same in what may be no text.
+    pub fn redact_in(&self, bytes: &[u8]) -> Vec<u8> {
+        let (mut redacted, mut end) = (Vec::new(), 0);
+        for found in self.scan(bytes) {
+            redacted.extend(&bytes[end..found.bytes.start]);
+            redacted.extend(format!("[{} left out]", found.rule).bytes());
             end = found.bytes.end;
         }
-        redacted + &text[end..]
+        redacted.extend(&bytes[end..]);
+        redacted
     }
 }

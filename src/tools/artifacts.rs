@@ -63,7 +63,7 @@ impl Artifacts {
 
     /// Shows what a command printed, in the same way, but for secrets, which nobody who prints one may know.
     pub fn show_output(&self, output: &Output, most: usize) -> Result<Shown> {
-        let output = output.without(&self.secrets);
+        let output = output.hidden(|bytes| self.secrets.hide_in(bytes));
         let text = output.text();
         let Some(ends) = clip::ends(&text, most) else { return Ok(Shown { text, rest: None }) };
         let path = self.folder.join(format!("{}.txt", output.digest));

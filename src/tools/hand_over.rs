@@ -29,6 +29,16 @@ impl HandOver {
             check_problem: (!problem.is_empty()).then_some(problem),
         })
     }
+
+    /// Changes each of the texts.
+    pub(super) fn map(self, change: impl Fn(&str) -> String) -> Self {
+        Self {
+            done: change(&self.done),
+            remaining: change(&self.remaining),
+            next: change(&self.next),
+            check_problem: self.check_problem.as_deref().map(change),
+        }
+    }
 }
 
 #[cfg(test)]

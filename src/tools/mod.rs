@@ -176,6 +176,11 @@ impl<'a> Toolbox<'a> {
                 let result = check::call(gate, feature, &mut self.shell, &pinned, &place.artifacts, input)?;
                 self.inspected(result, &origin)
             }
+            ("add_features" | "add_check_file" | "set_check" | "set_init", Kind::Initializer { .. })
+                if let Some(told) = place.memory.secret_in(&input.to_string()) =>
+            {
+                Err(tell(format!("nothing is written: {told}; write where it is kept, and leave it out")))
+            }
             ("add_features", Kind::Initializer { .. }) => initializer::add_features(place.memory, &origin, input),
             ("add_check_file", Kind::Initializer { .. }) => initializer::add_check_file(place.memory, &origin, input),
             ("set_check", Kind::Initializer { .. }) => initializer::set_check(place.memory, &origin, input),
@@ -205,7 +210,7 @@ impl<'a> Toolbox<'a> {
         if let (Kind::Initializer { init_text }, None) = (&self.kind, &self.place.init_script) {
             initializer::settle_without_init(self.place.memory, &self.place.origin, *init_text)?;
         }
-        self.handed_over = Some(hand_over);
+        self.handed_over = Some(hand_over.map(|text| self.place.memory.without_secrets(text)));
         Ok(ToolResult::text("the session ends here"))
     }
 

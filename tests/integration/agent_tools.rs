@@ -57,7 +57,7 @@ impl Session {
             prepare: String::new(),
             strict: false,
             soft_closure: Vec::new(),
-            secrets: longhaul::secrets::Secrets::default(),
+            secrets: longhaul::secrets::Scanner::default(),
         }
     }
 

@@ -20,6 +20,7 @@ mod provider_script;
 mod reports;
 mod running;
 mod sandboxed;
+mod secrets;
 mod setting_up;
 mod support;
 mod tampering;
