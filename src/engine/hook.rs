@@ -101,6 +101,7 @@ pub fn run(
     step(ws, "progress written");
     extract::extract(ws, client, budget, session, ending)?;
     expire::expire(ws, session.number)?;
+    ws.memory.checkpoint()?;
     run_commands(ws, &ws.settings.session_end, &outcome_json(session, &report));
     Ok(report)
 }

@@ -114,9 +114,10 @@ pub fn init<'a>(
         Store::create(&place, Policy::Project, settings.caps, clock)?
     };
     memory.screen(settings.screen.clone());
-    memory.watch()?;
     let mut ws = Workspace::of(project, memory, lock, settings, clock, sink, interrupt);
     ws.end_orphans();
+    ws.memory.take_in_branch()?;
+    ws.memory.recovered().into_iter().for_each(|text| ws.warn(text));
     mend::before_work(&ws)?;
     seed(&mut ws, &mut done)?;
     take_spec(&mut ws, read.spec, &mut done)?;

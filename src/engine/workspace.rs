@@ -128,14 +128,13 @@ impl<'a> Workspace<'a> {
         }
         let mut memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
         memory.screen(settings.screen.clone());
-        if access != Access::Look {
-            memory.watch()?;
-        }
-        let ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: lock };
+        let mut ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: lock };
         links.into_iter().for_each(|text| ws.warn(text));
         if access != Access::Look {
             ws.end_orphans();
+            ws.memory.take_in_branch()?;
         }
+        ws.memory.recovered().into_iter().for_each(|text| ws.warn(text));
         if access == Access::Work {
             mend::before_work(&ws)?;
         }

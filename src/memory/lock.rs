@@ -6,6 +6,7 @@ use std::fs::OpenOptions;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 use std::time::Instant;
@@ -27,9 +28,20 @@ pub(super) struct WriteLock {
 }
 
 impl WriteLock {
+    fn path(state: &Path) -> PathBuf {
+        state.join("write.lock")
+    }
+
+    /// Takes the lock if nobody holds it, and the disk can be written.
+    pub(super) fn if_free(state: &Path) -> Option<Self> {
+        let file = open(state, &Self::path(state)).ok()?;
+        rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
+        Some(Self { _file: file })
+    }
+
     /// Takes the lock; a wait of more than a second is told to `notice`.
     pub(super) fn take(state: &Path, notice: &dyn Fn(&str)) -> Result<Self> {
-        let path = state.join("write.lock");
+        let path = Self::path(state);
         let file = open(state, &path).with_context(|| format!("could not open `{}`", path.display()))?;
         let start = Instant::now();
         let mut silent = true;

@@ -8,9 +8,7 @@ use anyhow::Context;
 use anyhow::Result;
 
 use crate::memory::durability;
-use crate::memory::repository;
 use crate::memory::repository::BRANCH;
-use crate::memory::repository::Repository;
 
 /// A new repository's settings; the last is for whoever works on it with plain git: as durable as what we write.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tfsync = all\n";
@@ -19,7 +17,7 @@ const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n
 const HALF: &str = "memory.git.new-";
 
 /// Makes an empty repository; fails when something lies there.
-pub(super) fn create(path: &Path) -> Result<Repository> {
+pub(super) fn create(path: &Path) -> Result<()> {
     let make = || {
         let parent = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent)?;
@@ -36,8 +34,7 @@ pub(super) fn create(path: &Path) -> Result<Repository> {
         let _ = new.keep();
         durability::sync(parent)
     };
-    make().with_context(|| format!("could not make the memory at `{}`", path.display()))?;
-    repository::open(path)
+    make().with_context(|| format!("could not make the memory at `{}`", path.display()))
 }
 
 /// Removes what a process that was killed while making a repository left beside it.

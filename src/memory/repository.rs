@@ -3,33 +3,49 @@
 //! There is no index and no work tree. Only `main` moves, by compare-and-swap; the user's git
 //! configuration is set aside on opening, so no signing, hook, filter or identity of theirs reaches a memory commit.
 
+use std::cell::RefCell;
 use std::collections::BTreeMap;
+use std::collections::HashMap;
 use std::fs;
+use std::fs::OpenOptions;
+use std::io;
 use std::io::ErrorKind;
+use std::io::Write;
 use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::thread;
+use std::time::Duration;
 
 use anyhow::Context;
 use anyhow::Result;
 use anyhow::anyhow;
 use anyhow::bail;
 use git2::ErrorCode;
-use git2::FileMode;
 use git2::ObjectType;
 use git2::Oid;
-use git2::Signature;
-use git2::Time;
-use git2::Tree;
-use git2::build::TreeUpdateBuilder;
 
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::memory::durability;
+use crate::memory::journal::Record;
+use crate::memory::loose;
+use crate::memory::loose::Loose;
+use crate::memory::object;
+use crate::memory::object::Signed;
+use crate::memory::tree;
+use crate::memory::tree::Row;
+use crate::memory::tree::Trees;
 
 pub(super) const BRANCH: &str = "refs/heads/main";
+
+/// Trees that are remembered; most of them come up again at the next write.
+const REMEMBERED: usize = 4096;
 
 /// An open memory repository.
 pub(super) struct Repository {
     git: git2::Repository,
+    trees: RefCell<HashMap<Oid, Arc<[u8]>>>,
 }
 
 /// What lies at a path of a commit.
@@ -47,9 +63,19 @@ pub(super) enum Moved {
     Yes,
     /// Somebody else moved it first.
     Stale,
-    /// A lock file is in the way.
-    Locked,
 }
+
+/// From where the branch may be moved.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum From {
+    At(Option<Oid>),
+    Anywhere,
+}
+
+/// How long a lock file of git's may be in the way. Whoever holds the write lock may then remove it: only a killed
+/// process leaves one for so long.
+const GIT_LOCK: Duration = Duration::from_millis(500);
+const PAUSE: Duration = Duration::from_millis(10);
 
 /// One commit, without its files.
 pub(super) struct Commit {
@@ -58,14 +84,6 @@ pub(super) struct Commit {
     pub(super) author: String,
     pub(super) seconds: i64,
     pub(super) message: String,
-}
-
-/// Who makes a commit, when, and with which text.
-pub(super) struct Signed<'a> {
-    pub(super) author: &'a str,
-    pub(super) committer: &'a str,
-    pub(super) seconds: i64,
-    pub(super) message: &'a str,
 }
 
 /// Opens the repository.
@@ -80,7 +98,7 @@ pub(super) fn open(path: &Path) -> Result<Repository> {
         }
     })?;
     git.set_config(&own_config(path).with_context(doing)?).with_context(doing)?;
-    Ok(Repository { git })
+    Ok(Repository { git, trees: RefCell::default() })
 }
 
 fn own_config(path: &Path) -> Result<git2::Config, git2::Error> {
@@ -117,32 +135,34 @@ pub(super) fn head(repository: &Repository) -> Result<Option<String>> {
 /// Returns what lies at a path; links and other foreign entries count as nothing.
 pub(super) fn entry(repository: &Repository, commit: Option<&str>, path: &str) -> Result<Option<Entry>> {
     let Some(commit) = commit else { return Ok(None) };
-    let tree = tree(repository, commit)?;
-    match tree.get_path(Path::new(path)) {
-        Ok(entry) => Ok(kind(&entry)),
-        Err(error) if error.code() == ErrorCode::NotFound => Ok(None),
-        Err(error) => Err(error).with_context(|| format!("could not look up `{path}` in the memory")),
+    let mut at = Some(Entry::Folder(tree_of(repository, commit)?.to_string()));
+    for name in path.split('/') {
+        let Some(Entry::Folder(id)) = at else { return Ok(None) };
+        let tree = repository.tree(oid(&id)?)?;
+        at = None;
+        for row in tree::rows(&tree) {
+            let row = row?;
+            if row.name == name.as_bytes() {
+                at = kind(&row);
+            }
+        }
     }
+    Ok(at)
 }
 
 /// Returns all files of a commit with the ids of their bytes.
 pub(super) fn files(repository: &Repository, commit: Option<&str>) -> Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     let Some(commit) = commit else { return Ok(files) };
-    let mut folders = vec![(String::new(), tree(repository, commit)?)];
-    while let Some((folder, tree)) = folders.pop() {
-        for entry in &tree {
-            let Ok(name) = entry.name() else { continue };
+    let mut folders = vec![(String::new(), tree_of(repository, commit)?)];
+    while let Some((folder, id)) = folders.pop() {
+        for row in tree::rows(&repository.tree(id)?) {
+            let row = row?;
+            let Ok(name) = std::str::from_utf8(row.name) else { continue };
             let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
-            match kind(&entry) {
-                Some(Entry::File(blob)) => {
-                    files.insert(path, blob);
-                }
-                Some(Entry::Folder(_)) => {
-                    let tree = repository.git.find_tree(entry.id());
-                    let tree = tree.with_context(|| format!("could not read the folder `{path}` of the memory"))?;
-                    folders.push((path, tree));
-                }
+            match kind(&row) {
+                Some(Entry::File(blob)) => drop(files.insert(path, blob)),
+                Some(Entry::Folder(_)) => folders.push((path, row.id)),
                 None => {}
             }
         }
@@ -150,13 +170,46 @@ pub(super) fn files(repository: &Repository, commit: Option<&str>) -> Result<BTr
     Ok(files)
 }
 
-fn kind(entry: &git2::TreeEntry<'_>) -> Option<Entry> {
-    match entry.kind() {
-        Some(ObjectType::Tree) => Some(Entry::Folder(entry.id().to_string())),
-        Some(ObjectType::Blob) if entry.filemode() != i32::from(FileMode::Link) => {
-            Some(Entry::File(entry.id().to_string()))
+fn kind(row: &Row<'_>) -> Option<Entry> {
+    match row.is_folder() {
+        true => Some(Entry::Folder(row.id.to_string())),
+        false => row.is_file().then(|| Entry::File(row.id.to_string())),
+    }
+}
+
+fn tree_of(repository: &Repository, commit: &str) -> Result<Oid> {
+    Ok(find(repository, commit)?.tree_id())
+}
+
+impl Trees for Repository {
+    fn tree(&self, id: Oid) -> Result<Arc<[u8]>> {
+        if let Some(known) = self.trees.borrow().get(&id) {
+            return Ok(known.clone());
         }
-        _ => None,
+        let odb = self.git.odb().context("could not open the memory's objects")?;
+        let bytes: Arc<[u8]> = match odb.read(id) {
+            Ok(object) => object.data().into(),
+            // Git knows it without an object.
+            Err(_) if id == Oid::hash_object(ObjectType::Tree, b"")? => Arc::new([]),
+            Err(error) => return Err(unreadable(self, &id.to_string(), &error)),
+        };
+        self.remember(id, bytes.clone());
+        Ok(bytes)
+    }
+}
+
+impl Repository {
+    fn remember(&self, id: Oid, bytes: Arc<[u8]>) {
+        let mut trees = self.trees.borrow_mut();
+        if trees.len() >= REMEMBERED {
+            trees.clear();
+        }
+        trees.insert(id, bytes);
+    }
+
+    /// Returns the folder of its objects.
+    pub(super) fn objects(&self) -> PathBuf {
+        self.git.path().join("objects")
     }
 }
 
@@ -179,96 +232,135 @@ pub(super) fn blob_id(bytes: &[u8]) -> Result<String> {
     Ok(id.to_string())
 }
 
-/// Writes a commit with these changes and makes it durable, but moves nothing; none when nothing would change.
-pub(super) fn write_commit(
+/// Makes a commit with these changes, of which nothing is on disk yet; none when nothing would change.
+pub(super) fn stage(
     repository: &Repository,
     parent: Option<&str>,
     changes: &[(&str, Option<&[u8]>)],
     signed: &Signed<'_>,
-) -> Result<Option<String>> {
-    let git = &repository.git;
-    let parent = parent.map(|id| git.find_commit(oid(id)?).context("could not read the memory's newest commit"));
-    let parent = parent.transpose()?;
-    let base = match &parent {
-        Some(parent) => parent.tree().context("could not read the memory's newest tree")?,
-        None => empty_tree(git)?,
-    };
-    let tree = write_tree(git, &base, changes)?;
-    if tree.id() == base.id() {
+) -> Result<Option<Record>> {
+    let base = parent.map(|parent| tree_of(repository, parent)).transpose()?;
+    let mut objects = Vec::new();
+    let tree = tree::change(repository, base, changes, &mut objects)?;
+    if Some(tree) == base || base.is_none() && tree == Oid::hash_object(ObjectType::Tree, b"")? {
         return Ok(None);
     }
-    let author = signature(signed.author, signed.seconds)?;
-    let committer = signature(signed.committer, signed.seconds)?;
-    let parents: Vec<_> = parent.iter().collect();
-    let id = git.commit(None, &author, &committer, signed.message, &tree, &parents);
-    Ok(Some(id.context("could not write a commit to the memory")?.to_string()))
+    let old = parent.map(oid).transpose()?;
+    let commit = object::commit(tree, old, signed)?;
+    let new = commit.id;
+    objects.push(commit);
+    Ok(Some(Record { old, new, objects }))
 }
 
-fn write_tree<'r>(git: &'r git2::Repository, base: &Tree<'_>, changes: &[(&str, Option<&[u8]>)]) -> Result<Tree<'r>> {
-    let mut update = TreeUpdateBuilder::new();
-    for (path, bytes) in changes {
-        match bytes {
-            Some(bytes) => {
-                let id = git.blob(bytes).with_context(|| format!("could not write `{path}` to the memory"))?;
-                update.upsert(*path, id, FileMode::Blob);
-            }
-            // The builder refuses to remove what is not there.
-            None if base.get_path(Path::new(path)).is_ok() => {
-                update.remove(*path);
-            }
-            None => {}
+/// Writes the objects of a commit, unsynced.
+pub(super) fn write(repository: &Repository, commit: &Record) -> Result<()> {
+    let folder = repository.objects();
+    for object in &commit.objects {
+        Loose(&folder).write(object)?;
+        if object.kind == ObjectType::Tree {
+            repository.remember(object.id, object.bytes.as_slice().into());
         }
     }
-    let id = update.create_updated(git, base).context("could not write a tree to the memory")?;
-    git.find_tree(id).context("could not read back a tree of the memory")
+    Ok(())
 }
 
-/// The empty tree, which libgit2 knows without an object: one written here would lie about unused for ever.
-fn empty_tree(git: &git2::Repository) -> Result<Tree<'_>> {
-    let id = Oid::hash_object(ObjectType::Tree, b"").context("could not hash the empty tree")?;
-    git.find_tree(id).context("could not read the empty tree")
+/// Moves the branch to `new`, unsynced, and waits a little for who holds it; what nobody holds any more is removed.
+pub(super) fn move_branch(repository: &Repository, from: From, new: Oid, why: (&str, i64)) -> Result<Moved> {
+    let mut waited = Duration::ZERO;
+    loop {
+        match try_move(repository, from, new, why)? {
+            Some(moved) => return Ok(moved),
+            None if waited < GIT_LOCK => {
+                thread::sleep(PAUSE);
+                waited += PAUSE;
+            }
+            None if remove_locks(repository)? => waited = Duration::ZERO,
+            None => bail!("the memory's branch is locked, and no lock file is there to remove"),
+        }
+    }
 }
 
-fn signature(name: &str, seconds: i64) -> Result<Signature<'static>> {
-    let time = Time::new(seconds, 0);
-    Signature::new(name, &format!("{name}@longhaul.invalid"), &time).context("could not make a commit's signature")
-}
-
-/// Moves the branch to `commit` if it is still at `parent`; durable when this returns.
-pub(super) fn move_branch(repository: &Repository, commit: &str, parent: Option<&str>, why: &str) -> Result<Moved> {
-    let id = oid(commit)?;
-    let moved = match parent {
-        Some(parent) => repository.git.reference_matching(BRANCH, id, true, oid(parent)?, why),
-        None => repository.git.reference(BRANCH, id, false, why),
+/// Moves the branch once; none when a lock file is in the way.
+fn try_move(repository: &Repository, from: From, new: Oid, why: (&str, i64)) -> Result<Option<Moved>> {
+    let file = repository.git.path().join(BRANCH);
+    let lock = file.with_extension("lock");
+    let text = format!("{new}\n");
+    let written = || {
+        fs::create_dir_all(file.parent().unwrap_or(&file))?;
+        let mut held = OpenOptions::new().write(true).create_new(true).open(&lock)?;
+        held.write_all(text.as_bytes()).inspect_err(|_| drop(fs::remove_file(&lock)))
     };
-    match moved {
-        Ok(_) => Ok(Moved::Yes),
-        Err(error) => match error.code() {
-            ErrorCode::Modified | ErrorCode::Exists | ErrorCode::NotFound => Ok(Moved::Stale),
-            ErrorCode::Locked => Ok(Moved::Locked),
-            _ => Err(error).context("could not move the memory's branch `main`"),
-        },
+    match written() {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
+        written => written.context("could not move the memory's branch `main`")?,
     }
+    let at = head(repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok());
+    let moved = || {
+        if let From::At(from) = from
+            && at != from
+        {
+            fs::remove_file(&lock)?;
+            return Ok(Moved::Stale);
+        }
+        if file.is_dir() {
+            fs::remove_dir_all(&file)?;
+        }
+        // A record of git's that cannot be written is only one help less.
+        let known = at.filter(|_| matches!(from, From::At(_)));
+        let _ = log_move(repository, known, new, why);
+        fs::rename(&lock, &file)?;
+        Ok::<_, io::Error>(Moved::Yes)
+    };
+    moved().map(Some).context("could not move the memory's branch `main`")
 }
 
-/// Moves the branch back to `ours`, and returns the ref that keeps `found`, if that can be kept.
-pub(super) fn move_back(repository: &Repository, ours: &str, found: Option<&str>) -> Result<Option<String>> {
-    let git = &repository.git;
-    let kept = found.and_then(|found| {
-        let name = format!("refs/longhaul/found/{found}");
-        git.reference(&name, oid(found).ok()?, true, "found at `main`").ok().map(|_| name)
-    });
-    if found.is_none() {
-        // A file that is no ref would be in the way; where there is none, there is nothing to remove.
-        let _ = fs::remove_file(git.path().join(BRANCH));
-    }
-    let moved = git.reference(BRANCH, oid(ours)?, true, "put back");
-    moved.context("could not put the memory's branch `main` back")?;
-    Ok(kept)
+/// Adds a line to git's own record of where the branch was.
+fn log_move(repository: &Repository, old: Option<Oid>, new: Oid, (why, seconds): (&str, i64)) -> io::Result<()> {
+    let path = repository.git.path().join("logs").join(BRANCH);
+    let open = || OpenOptions::new().append(true).create(true).open(&path);
+    let mut file = match open() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            fs::create_dir_all(path.parent().unwrap_or(&path))?;
+            open()?
+        }
+        file => file?,
+    };
+    let old = old.unwrap_or(Oid::ZERO_SHA1);
+    file.write_all(format!("{old} {new} longhaul <longhaul@longhaul.invalid> {seconds} +0000\t{why}\n").as_bytes())
+}
+
+/// Keeps a commit that was found at the branch, and returns the ref that does; none when that cannot be.
+pub(super) fn keep_found(repository: &Repository, found: Oid) -> Option<String> {
+    let name = format!("refs/longhaul/found/{found}");
+    repository.git.reference(&name, found, true, "found at `main`").ok().map(|_| name)
+}
+
+/// Tells whether a commit and its tree can be read. Files of their own are looked at first: one that was cut makes libgit2
+/// spin for ever.
+pub(super) fn is_sound(repository: &Repository, commit: Oid) -> bool {
+    let objects = repository.objects();
+    let whole = |id: Oid| Loose(&objects).is_whole(id) != Some(false);
+    whole(commit)
+        && repository
+            .git
+            .find_commit(commit)
+            .is_ok_and(|commit| whole(commit.tree_id()) && repository.tree(commit.tree_id()).is_ok())
+}
+
+/// Returns the newest commit that git's own record of the branch names and that can be read.
+pub(super) fn newest_logged(repository: &Repository) -> Option<Oid> {
+    let log = fs::read_to_string(repository.git.path().join("logs").join(BRANCH)).ok()?;
+    let named = log.lines().rev().filter_map(|line| Oid::from_str(line.split(' ').nth(1)?).ok());
+    named.into_iter().find(|commit| is_sound(repository, *commit))
+}
+
+/// Tells whether one commit came after another.
+pub(super) fn descends(repository: &Repository, commit: Oid, from: Oid) -> bool {
+    repository.git.graph_descendant_of(commit, from).unwrap_or(false)
 }
 
 /// Removes the lock files that a killed process left in the way of the branch; tells whether there were any.
-pub(super) fn remove_locks(repository: &Repository) -> Result<bool> {
+fn remove_locks(repository: &Repository) -> Result<bool> {
     let mut removed = false;
     for name in ["refs/heads/main.lock", "packed-refs.lock", "HEAD.lock"] {
         let path = repository.git.path().join(name);
@@ -287,7 +379,7 @@ pub(super) fn sweep(repository: &Repository) -> Result<()> {
     let sweep = || {
         for entry in fs::read_dir(&objects)? {
             let entry = entry?;
-            if entry.file_name().to_string_lossy().starts_with("tmp_object_git2_") {
+            if entry.file_name().to_string_lossy().starts_with(loose::HALF) {
                 fs::remove_file(entry.path())?;
             }
         }
@@ -371,10 +463,6 @@ fn unreadable(repository: &Repository, id: &str, error: &git2::Error) -> anyhow:
     let place = repository.git.path().display();
     let hint = format!("bring it back, for example from a backup of `{place}`; `git fsck` there names what is missing");
     Failure::new(Kind::Integrity, message).hint(hint).into()
-}
-
-fn tree<'r>(repository: &'r Repository, commit: &str) -> Result<Tree<'r>> {
-    find(repository, commit)?.tree().with_context(|| format!("could not read the tree of `{commit}`"))
 }
 
 fn oid(id: &str) -> Result<Oid> {

@@ -1,5 +1,7 @@
 //! The memory, open: making and opening it, and reading what the newest commit holds.
 
+use std::cell::Cell;
+use std::cell::RefCell;
 use std::fs;
 use std::path::PathBuf;
 
@@ -14,16 +16,19 @@ use crate::memory::Place;
 use crate::memory::adoption::Findings;
 use crate::memory::guard::Caps;
 use crate::memory::guard::Policy;
+use crate::memory::journal::Journal;
+use crate::memory::lock::WriteLock;
 use crate::memory::new_repository;
 use crate::memory::path::MemoryPath;
 use crate::memory::projection;
+use crate::memory::recovery;
+use crate::memory::recovery::Found;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
 use crate::memory::screen::Screen;
 use crate::memory::snapshot::Snapshot;
 use crate::memory::trailers::Author;
 use crate::memory::trailers::Origin;
-use crate::memory::watch::Watch;
 
 /// An open memory.
 pub struct Store {
@@ -38,7 +43,12 @@ pub struct Store {
     /// Where such looks keep what may not stay in the view.
     pub(super) keep_in: PathBuf,
     pub(super) notice: Box<dyn Fn(&str) + Send>,
-    pub(super) watch: Watch,
+    /// None only while another process writes and there is none yet, or on a disk that cannot be written.
+    pub(super) journal: RefCell<Option<Journal>>,
+    /// Whether this process put in order what a kill or a power cut left. Before that it only looks.
+    pub(super) in_order: Cell<bool>,
+    /// What was put in order, in sentences.
+    pub(super) told: RefCell<Vec<String>>,
 }
 
 impl Store {
@@ -52,17 +62,23 @@ impl Store {
         if Self::exists(place) {
             return Err(anyhow!("there is a memory already at `{}`", place.repository.display()));
         }
-        let repository = new_repository::create(&place.repository)?;
-        Ok(Self::around(repository, place, policy, caps, clock))
+        new_repository::create(&place.repository)?;
+        Self::open(place, policy, caps, clock)
     }
 
-    /// Opens a memory. Nothing is compared or changed yet; [`Store::inspect`] does that.
+    /// Opens a memory, and puts in order what a kill or a power cut left, unless another process is writing: then the first
+    /// write does. The view is not looked at yet; [`Store::inspect`] does that.
     pub fn open(place: &Place, policy: Policy, caps: Caps, clock: Clock) -> Result<Self> {
         if !Self::exists(place) {
             return Err(anyhow!("there is no memory at `{}`; `longhaul init` makes one", place.repository.display()));
         }
-        let repository = repository::open(&place.repository)?;
-        let store = Self::around(repository, place, policy, caps, clock);
+        let lock = WriteLock::if_free(&place.state);
+        let found = match &lock {
+            Some(_) => recovery::open(place)?,
+            None => recovery::look(place)?,
+        };
+        let store = Self::around(found, place, policy, caps, clock);
+        store.in_order.set(lock.is_some());
         store.require_branch()?;
         Ok(store)
     }
@@ -90,19 +106,26 @@ impl Store {
         Ok(store)
     }
 
-    fn around(repository: Repository, place: &Place, policy: Policy, caps: Caps, clock: Clock) -> Self {
+    fn around(found: Found, place: &Place, policy: Policy, caps: Caps, clock: Clock) -> Self {
         Self {
+            journal: RefCell::new(found.journal),
+            in_order: Cell::new(false),
+            told: RefCell::new(found.told),
             place: place.clone(),
             policy,
             caps,
             screen: Screen::default(),
             clock,
-            repository,
+            repository: found.repository,
             pending: Findings::default(),
             keep_in: place.state.join("found"),
             notice: Box::new(|_| {}),
-            watch: Watch::default(),
         }
+    }
+
+    /// Returns what was put in order since the last time that this was asked.
+    pub fn recovered(&self) -> Vec<String> {
+        self.told.take()
     }
 
     /// Sets who is told what a person should know while it happens, such as a long wait.
@@ -117,7 +140,9 @@ impl Store {
 
     /// Returns the newest commit, if there is one yet.
     pub fn head(&self) -> Result<Option<String>> {
-        self.watch.at().map_or_else(|| repository::head(&self.repository), |ours| Ok(Some(ours)))
+        let Some(journal) = &mut *self.journal.borrow_mut() else { return repository::head(&self.repository) };
+        journal.refresh()?;
+        Ok(journal.head().map(|head| head.to_string()))
     }
 
     /// Returns the bytes of a file.

@@ -1,54 +1,79 @@
-//! The branch, watched: while no other longhaul can write, whatever else moves it is neither read nor kept.
-
-use std::cell::RefCell;
+//! The branch, watched: only the journal says where it is. Whatever else moves it is not read, and put back by the next look.
 
 use anyhow::Result;
+use anyhow::bail;
+use git2::Oid;
 
+use crate::memory::guard::Policy;
+use crate::memory::journal::Journal;
+use crate::memory::recovery;
 use crate::memory::repository;
+use crate::memory::repository::From;
+use crate::memory::repository::Moved;
 use crate::memory::store::Store;
-
-/// Where this process last saw the branch with its own hand on it.
-#[derive(Default)]
-pub(super) struct Watch {
-    on: bool,
-    at: RefCell<Option<String>>,
-}
-
-impl Watch {
-    /// Returns the commit to go by, when there is one beside what the branch says.
-    pub(super) fn at(&self) -> Option<String> {
-        self.at.borrow().clone()
-    }
-
-    /// Notes where this process has moved the branch.
-    pub(super) fn follow(&self, commit: &str) {
-        if self.on {
-            self.at.replace(Some(commit.to_owned()));
-        }
-    }
-}
+use crate::memory::write;
+use crate::memory::write::TRIES;
 
 impl Store {
-    /// Takes this process for the only writer from now on; to be called by who holds the run lock.
-    ///
-    /// A command of the agent can move the branch with plain git. From here on such a commit is not read, and the next
-    /// look at the view, or the next write, puts the branch back.
-    pub fn watch(&mut self) -> Result<()> {
-        self.watch = Watch { on: true, at: RefCell::new(self.head()?) };
+    /// Takes in commits that something else made on top of ours with plain git, as a person may between runs; to be called
+    /// by who holds the run lock, before anything of a session runs. A branch that was moved elsewhere is put back.
+    pub fn take_in_branch(&mut self) -> Result<()> {
+        let _lock = self.lock()?;
+        if let Some(found) = self.branch().filter(|found| Some(*found) != self.expected())
+            && self.take_in_commits(found)?
+        {
+            (self.notice)(&format!("commits that something else made in the memory are taken in, up to `{found}`"));
+        }
         Ok(())
     }
 
-    /// Puts the branch back where this process left it. What was found there is kept under a ref of its own.
-    pub(super) fn put_branch_back(&mut self) -> Result<()> {
-        let Some(ours) = self.watch.at() else { return Ok(()) };
-        // One that cannot be read is as good as gone.
-        let found = repository::head(&self.repository).ok().flatten();
-        if found.as_ref() == Some(&ours) {
-            return Ok(());
+    /// Goes on from a commit that something else made, if it stands on ours; tells whether it does.
+    fn take_in_commits(&self, found: Oid) -> Result<bool> {
+        let stands = self.expected().is_none_or(|ours| repository::descends(&self.repository, found, ours))
+            && repository::is_sound(&self.repository, found);
+        if stands {
+            recovery::sync_all(&self.repository)?;
+            self.with_journal(|journal| journal.restart(Some(found)))?;
         }
-        let kept = repository::move_back(&self.repository, &ours, found.as_deref())?;
-        self.pending.moved.push(kept.unwrap_or_else(|| "nothing that can be kept".to_owned()));
-        Ok(())
+        Ok(stands)
+    }
+
+    /// Returns where the journal says that the branch is.
+    fn expected(&self) -> Option<Oid> {
+        self.journal.borrow().as_ref().and_then(Journal::head)
+    }
+
+    /// Returns where the branch is. One that cannot be read is as good as gone.
+    fn branch(&self) -> Option<Oid> {
+        repository::head(&self.repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok())
+    }
+
+    /// Puts the branch back where the journal says. What was found there is kept under a ref of its own.
+    pub(super) fn put_branch_back(&mut self) -> Result<()> {
+        let Some(ours) = self.expected() else { return Ok(()) };
+        let why = ("put back", self.clock.now().as_second());
+        for _ in 0..TRIES {
+            let found = self.branch();
+            if found == Some(ours) || self.belongs_to_all(found)? {
+                return Ok(());
+            }
+            // What moves it once more in between has to be kept too.
+            let kept = found.and_then(|found| repository::keep_found(&self.repository, found));
+            let from = kept.as_ref().and(found).map_or(From::Anywhere, |found| From::At(Some(found)));
+            if repository::move_branch(&self.repository, from, ours, why)? == Moved::Yes {
+                self.pending.moved.push(kept.unwrap_or_else(|| "nothing that can be kept".to_owned()));
+                return Ok(());
+            }
+        }
+        bail!("{}", write::busy())
+    }
+
+    /// Goes on from what was found in a memory without rules, which belongs to whoever writes into it.
+    fn belongs_to_all(&self, found: Option<Oid>) -> Result<bool> {
+        match found.filter(|_| self.policy == Policy::Free) {
+            Some(found) => self.take_in_commits(found),
+            None => Ok(false),
+        }
     }
 }
 
@@ -57,8 +82,7 @@ mod tests {
     use crate::memory::fixture::Memory;
 
     fn watched(files: &[(&str, &str)]) -> (Memory, String) {
-        let mut memory = Memory::project(files);
-        memory.store.watch().unwrap();
+        let memory = Memory::project(files);
         let head = memory.store.head().unwrap().unwrap();
         (memory, head)
     }
@@ -106,11 +130,28 @@ mod tests {
     }
 
     #[test]
-    fn without_the_watch_the_forged_commit_would_count() {
-        let mut memory = Memory::project(&[("features.json", "open")]);
+    fn without_the_journal_the_forged_commit_would_count() {
+        let (memory, _) = watched(&[("features.json", "open")]);
         forge(&memory, "features.json", "proven");
-        assert_eq!(memory.committed("features.json").as_deref(), Some("proven"));
-        assert!(!memory.inspect().tampered());
+        let read = |store: &crate::memory::Store| store.read("features.json").unwrap();
+        assert_eq!(read(&memory.open_again()).as_deref(), Some(&b"open"[..]));
+        std::fs::remove_file(memory.place.state.join("journal")).unwrap();
+        assert_eq!(read(&memory.open_again()).as_deref(), Some(&b"proven"[..]));
+    }
+
+    #[test]
+    fn what_a_person_commits_with_plain_git_between_runs_is_taken_in_and_a_rewritten_past_is_not() {
+        let (mut memory, _) = watched(&[("notes/a", "1"), ("features.json", "open")]);
+        let theirs = forge(&memory, "notes/b", "2");
+        memory.store.take_in_branch().unwrap();
+        assert_eq!(memory.store.head().unwrap(), Some(theirs.clone()));
+        assert!(memory.inspect().moved.is_empty());
+
+        memory.git(&["update-ref", "refs/heads/main", "main~1"]);
+        let elsewhere = forge(&memory, "notes/c", "3");
+        memory.store.take_in_branch().unwrap();
+        assert_eq!(memory.store.head().unwrap(), Some(theirs));
+        assert_eq!(memory.inspect().moved, [format!("refs/longhaul/found/{elsewhere}")]);
     }
 
     #[test]

@@ -1,8 +1,6 @@
 //! Every change of the memory: under the write lock, one commit, durable before the view follows and the call is answered.
 
-use std::thread;
-use std::time::Duration;
-
+use anyhow::Context;
 use anyhow::Result;
 use anyhow::bail;
 use serde_json::Value;
@@ -12,15 +10,19 @@ use crate::memory::command::Command;
 use crate::memory::guard;
 use crate::memory::guard::Policy;
 use crate::memory::index;
+use crate::memory::journal::Appended;
+use crate::memory::journal::Journal;
+use crate::memory::journal::Record;
 use crate::memory::lock::WriteLock;
+use crate::memory::object::Signed;
 use crate::memory::path;
 use crate::memory::path::MemoryPath;
 use crate::memory::plan;
 use crate::memory::plan::Outcome;
 use crate::memory::projection;
+use crate::memory::recovery;
 use crate::memory::repository;
-use crate::memory::repository::Moved;
-use crate::memory::repository::Signed;
+use crate::memory::repository::From;
 use crate::memory::snapshot::Snapshot;
 use crate::memory::store::Store;
 use crate::memory::trailers;
@@ -31,10 +33,6 @@ use crate::message::ToolResult;
 
 /// How often a write starts over when something without the lock moves the branch.
 pub(super) const TRIES: usize = 20;
-/// How long a lock file of git's may be in the way. Whoever holds the write lock may then remove it: only a killed
-/// process leaves one for so long.
-const GIT_LOCK: Duration = Duration::from_millis(500);
-
 /// What became of a commit.
 pub(super) enum Committed {
     Done(String),
@@ -130,8 +128,22 @@ impl Store {
         bail!("{}", busy())
     }
 
+    /// Takes the right to write, and takes in what other processes wrote meanwhile.
     pub(super) fn lock(&self) -> Result<WriteLock> {
-        WriteLock::take(&self.place.state, &self.notice)
+        let lock = WriteLock::take(&self.place.state, &self.notice)?;
+        if !self.in_order.get() {
+            let found = recovery::open(&self.place)?;
+            self.journal.replace(found.journal);
+            self.told.borrow_mut().extend(found.told);
+            self.in_order.set(true);
+        }
+        self.head()?;
+        Ok(lock)
+    }
+
+    /// Hands the journal to who holds the write lock.
+    pub(super) fn with_journal<T>(&self, work: impl FnOnce(&mut Journal) -> Result<T>) -> Result<T> {
+        work(self.journal.borrow_mut().as_mut().context("the memory has no journal")?)
     }
 
     /// Remembers which notes a call of the agent read or wrote. That it could not be written down is told, and no more: the
@@ -185,31 +197,46 @@ impl Store {
             seconds: self.clock.now().as_second(),
             message,
         };
-        let Some(commit) = repository::write_commit(&self.repository, parent, &changes, &signed)? else {
+        let Some(commit) = repository::stage(&self.repository, parent, &changes, &signed)? else {
             return Ok(Committed::Unchanged);
         };
-        let subject = message.lines().next().unwrap_or_default();
-        let mut waited = Duration::ZERO;
-        loop {
-            match repository::move_branch(&self.repository, &commit, parent, subject)? {
-                Moved::Yes => {
-                    self.watch.follow(&commit);
-                    return Ok(Committed::Done(commit));
-                }
-                Moved::Stale => return Ok(Committed::Stale),
-                Moved::Locked if waited < GIT_LOCK => {
-                    let pause = Duration::from_millis(10);
-                    thread::sleep(pause);
-                    waited += pause;
-                }
-                Moved::Locked => {
-                    if !repository::remove_locks(&self.repository)? {
-                        bail!("the memory's branch is locked, and no lock file is there to remove");
-                    }
-                    waited = Duration::ZERO;
-                }
-            }
+        if repository::head(&self.repository).ok().flatten().as_deref() != parent || self.head()?.as_deref() != parent {
+            return Ok(Committed::Stale);
         }
+        repository::write(&self.repository, &commit)?;
+        self.make_durable(&commit)?;
+        let subject = message.lines().next().unwrap_or_default();
+        // Where something else moved it meanwhile, the next look puts it back.
+        let from = From::At(commit.old);
+        if let Err(error) = repository::move_branch(&self.repository, from, commit.new, (subject, signed.seconds)) {
+            (self.notice)(&format!("memory is written, but its branch lags: {error:#}"));
+        }
+        Ok(Committed::Done(commit.new.to_string()))
+    }
+
+    /// Puts a commit on disk; it counts when this returns.
+    fn make_durable(&self, commit: &Record) -> Result<()> {
+        self.with_journal(|journal| {
+            match journal.append(commit)? {
+                Appended::Yes => return Ok(()),
+                Appended::Full => recovery::checkpoint(&self.repository, journal)?,
+                Appended::TooLarge => {}
+            }
+            if journal.append(commit)? != Appended::Yes {
+                recovery::sync_all(&self.repository)?;
+                journal.restart(Some(commit.new))?;
+            }
+            Ok(())
+        })
+    }
+
+    /// Syncs all that was written, so that nothing has to be made again when the memory is opened next.
+    pub fn checkpoint(&self) -> Result<()> {
+        let _lock = self.lock()?;
+        self.with_journal(|journal| match journal.commits() {
+            0 => Ok(()),
+            _ => recovery::checkpoint(&self.repository, journal),
+        })
     }
 
     /// Brings the view up to a commit that changed these files. The commit is durable already, so a view that cannot

@@ -63,8 +63,13 @@ fn lost_objects_of_memory_are_called_what_they_are() {
     let project = Project::ready().feature("f", "test -f f");
     let object = project.memory_git(["rev-parse", "main:features.json"]);
     let path = project.state().join("memory.git/objects").join(&object[..2]).join(&object[2..]);
-    std::fs::remove_file(path).unwrap();
+    std::fs::remove_file(&path).unwrap();
+    project.run(["status"]).exits(0);
+    assert!(path.exists(), "the journal had it");
 
+    // Its twin: what the journal does not have, nobody can make again.
+    std::fs::remove_file(&path).unwrap();
+    std::fs::remove_file(project.state().join("journal")).unwrap();
     project.run(["status"]).exits(7).tells(&object).tells("backup");
 }
 
@@ -171,8 +176,14 @@ fn a_persons_untracked_file_that_a_session_changed_is_committed_with_what_it_pro
 fn a_branch_of_memory_that_is_gone_before_a_run_is_not_taken_for_an_empty_memory() {
     let project = Project::ready().feature("f", "test -f f");
     let last = project.memory_git(["rev-parse", "main"]);
-    project.memory_git(["update-ref", "-d", "refs/heads/main"]);
+    let delete = || project.memory_git(["update-ref", "-d", "refs/heads/main"]);
+    delete();
+    project.run(["status"]).exits(0).tells(&format!("it is at `{last}` again, as the journal says"));
+    assert_eq!(project.memory_git(["rev-parse", "main"]), last);
 
+    // Its twin: with no journal, and nothing in git's own record, only the view knows of it.
+    delete();
+    std::fs::remove_file(project.state().join("journal")).unwrap();
     let run = project.run(["status"]);
     run.exits(7).tells("the branch `main` of the memory is gone").tells(&last);
     project.run(["feature", "add", "--id", "g", "--title", "g", "--check", "false"]).exits(7);

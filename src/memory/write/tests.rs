@@ -11,6 +11,8 @@ use super::*;
 use crate::memory::ToolUse;
 use crate::memory::fixture;
 use crate::memory::fixture::Memory;
+use crate::memory::object::Signed;
+use crate::memory::repository::Moved;
 
 fn in_session() -> Origin {
     Origin {
@@ -157,8 +159,9 @@ fn who_writes_without_the_lock_loses_nothing_either() {
             loop {
                 let head = repository::head(&other).unwrap();
                 let changes = [(path.as_str(), Some(&b"x"[..]))];
-                let commit = repository::write_commit(&other, head.as_deref(), &changes, &signed).unwrap().unwrap();
-                if repository::move_branch(&other, &commit, head.as_deref(), "f").unwrap() == Moved::Yes {
+                let commit = repository::stage(&other, head.as_deref(), &changes, &signed).unwrap().unwrap();
+                repository::write(&other, &commit).unwrap();
+                if repository::move_branch(&other, From::At(commit.old), commit.new, ("f", 0)).unwrap() == Moved::Yes {
                     break;
                 }
             }
@@ -170,8 +173,12 @@ fn who_writes_without_the_lock_loses_nothing_either() {
             memory.write(&format!("ours/{number}"), "x");
         }
     });
-    assert_eq!(memory.store.list().unwrap().len(), 41);
-    assert_eq!(memory.subjects().len(), 41);
+    memory.inspect();
+    assert_eq!(memory.store.read_all("ours").unwrap().len(), 20);
+    // Who was overtaken by one of ours is kept beside.
+    let kept = memory.git(&["log", "--branches", "--glob=refs/longhaul/found", "--format=%s"]);
+    assert_eq!(kept.lines().filter(|subject| *subject == "foreign").count(), 20);
+    assert_eq!(memory.git(&["fsck", "--strict", "--no-dangling"]), "");
 }
 
 #[test]
@@ -236,7 +243,7 @@ fn the_users_git_settings_do_nothing() {
         assert!(commit.contains("committer longhaul <longhaul@longhaul.invalid> 1800000000 +0000\n"), "{commit}");
         assert!(!commit.contains("gpgsig"), "{commit}");
         assert_eq!(fixture::git(&repository, &["show", "main:a.txt"]), "a\r\nb\n");
-        assert!(!marker.exists() && !repository.join("hooks").exists() && !repository.join("logs").exists());
+        assert!(!marker.exists() && !repository.join("hooks").exists());
         assert_eq!(fs::read_to_string(&config).unwrap(), settings);
         assert!(!fs::read_to_string(repository.join("config")).unwrap().contains("user"));
     }

@@ -1,0 +1,330 @@
+//! What a killed process or a power cut left is put in order when a memory is opened, under the write lock.
+//!
+//! The journal goes first, before libgit2 sees anything: an object cut in half makes it spin for ever. Its commits are
+//! written again where their files are not whole, and the branch is put where its newest record says.
+
+use std::collections::hash_map::RandomState;
+use std::fs;
+use std::fs::File;
+use std::hash::BuildHasher;
+use std::hash::Hasher;
+use std::path::Path;
+
+use anyhow::Context;
+use anyhow::Result;
+use git2::Oid;
+
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::memory::Place;
+use crate::memory::journal;
+use crate::memory::journal::Identity;
+use crate::memory::journal::Journal;
+use crate::memory::loose::Loose;
+use crate::memory::repository;
+use crate::memory::repository::From;
+use crate::memory::repository::Repository;
+
+/// The file in the repository that tells one memory from another.
+const IDENTITY: &str = "longhaul-id";
+/// After so many commits since the checkpoint the next one is made when the memory is opened.
+const MANY: u64 = 200;
+
+/// A memory that was opened.
+pub(super) struct Found {
+    pub(super) repository: Repository,
+    pub(super) journal: Option<Journal>,
+    /// What was found and done, in sentences.
+    pub(super) told: Vec<String>,
+}
+
+/// Opens a memory to read, while another process writes or the disk cannot be written; changes nothing.
+pub(super) fn look(place: &Place) -> Result<Found> {
+    let identity = fs::read_to_string(place.repository.join(IDENTITY)).ok().and_then(|text| parse(&text));
+    let found = identity.map(|identity| Journal::open(&place.state, &identity)).transpose()?;
+    let mut journal = match found {
+        Some(journal::Found::Journal(journal)) => Some(journal),
+        _ => None,
+    };
+    let objects = place.repository.join("objects");
+    if let Some(journal) = &mut journal {
+        journal.each(&mut |record| match record
+            .objects
+            .iter()
+            .all(|object| Loose(&objects).is_whole(object.id) == Some(true))
+        {
+            true => Ok(()),
+            false => {
+                let text = "the memory has to be put in order first, and it cannot be written";
+                Err(Failure::new(Kind::Failed, text).hint("make its disk writable and run the command again").into())
+            }
+        })?;
+    }
+    Ok(Found { repository: repository::open(&place.repository)?, journal, told: Vec::new() })
+}
+
+/// Opens a memory and puts it in order; to be called under the write lock.
+pub(super) fn open(place: &Place) -> Result<Found> {
+    let mut told = Vec::new();
+    let identity = identity(&place.repository)?;
+    let known = match Journal::open(&place.state, &identity)? {
+        journal::Found::Journal(mut journal) => {
+            let objects = place.repository.join("objects");
+            let mended = replay(&mut journal, &objects)?;
+            if mended > 0 {
+                told.push(format!("{mended} damaged objects of the memory were written again from its journal"));
+            }
+            Some(journal)
+        }
+        journal::Found::Foreign => {
+            set_aside(&place.state)?;
+            told.push("the journal of the memory is damaged or another memory's; it was set aside".to_owned());
+            None
+        }
+        journal::Found::Nothing => None,
+    };
+    let repository = repository::open(&place.repository)?;
+    let journal = match known {
+        Some(mut journal) => {
+            follow(&repository, &mut journal, &mut told)?;
+            if journal.commits() > MANY {
+                checkpoint(&repository, &mut journal)?;
+            }
+            journal
+        }
+        None => begin(place, &repository, identity, &mut told)?,
+    };
+    Ok(Found { repository, journal: Some(journal), told })
+}
+
+/// Syncs all files of the memory and begins the journal anew.
+pub(super) fn checkpoint(repository: &Repository, journal: &mut Journal) -> Result<()> {
+    let head = journal.head();
+    sync_all(repository)?;
+    journal.restart(head)
+}
+
+/// Syncs all that was written into the repository.
+pub(super) fn sync_all(repository: &Repository) -> Result<()> {
+    let sync = || rustix::fs::syncfs(File::open(repository.objects())?).map_err(std::io::Error::from);
+    sync().context("could not sync the memory")
+}
+
+/// Writes the objects of the journal where their files are missing or not whole; returns how many were damaged.
+fn replay(journal: &mut Journal, objects: &Path) -> Result<usize> {
+    let mut damaged = 0;
+    journal.each(&mut |record| {
+        for object in &record.objects {
+            damaged += usize::from(Loose(objects).mend(object)?);
+        }
+        Ok(())
+    })?;
+    Ok(damaged)
+}
+
+/// Puts the branch where the journal says, if it only lags; where something else moved it, the next look sees to that.
+fn follow(repository: &Repository, journal: &mut Journal, told: &mut Vec<String>) -> Result<()> {
+    let at = repository::head(repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok());
+    let Some(head) = journal.head() else {
+        // It was begun when there was no branch, and one was brought back since.
+        return match at.filter(|at| repository::is_sound(repository, *at)) {
+            None => Ok(()),
+            back => sync_all(repository).and_then(|()| journal.restart(back)),
+        };
+    };
+    if at == Some(head) {
+        return Ok(());
+    }
+    let (mut known, mut last) = (false, None);
+    journal.each(&mut |record| {
+        known |= record.old == at;
+        last = Some(record.old);
+        Ok(())
+    })?;
+    if at.is_none() || known {
+        repository::move_branch(repository, From::Anywhere, head, ("recovered", 0))?;
+        // One commit behind is what any kill leaves.
+        if last != Some(at) {
+            let was = at.map_or_else(|| "unreadable or gone".to_owned(), |at| format!("at `{at}`"));
+            told.push(format!("the branch of the memory was {was}; it is at `{head}` again, as the journal says"));
+        }
+    }
+    Ok(())
+}
+
+/// Makes a journal for a memory that has none, with the branch as it is, or as git's own record says.
+fn begin(place: &Place, repository: &Repository, identity: Identity, told: &mut Vec<String>) -> Result<Journal> {
+    let head = repository::head(repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok());
+    let head = match head.filter(|head| repository::is_sound(repository, *head)) {
+        Some(head) => Some(head),
+        None => {
+            let logged = repository::newest_logged(repository);
+            if let Some(logged) = logged {
+                repository::move_branch(repository, From::Anywhere, logged, ("recovered", 0))?;
+                told.push(format!(
+                    "the branch of the memory was unreadable or gone; git's record has it at `{logged}`"
+                ));
+            }
+            logged
+        }
+    };
+    sync_all(repository)?;
+    Journal::create(&place.state, identity, head)
+}
+
+fn set_aside(state: &Path) -> Result<()> {
+    let path = Journal::path(state);
+    let kept = (1..).map(|number| state.join(format!("journal.found.{number}"))).find(|path| !path.exists());
+    let kept = kept.unwrap_or_else(|| state.join("journal.found"));
+    fs::rename(&path, &kept).with_context(|| format!("could not set `{}` aside", path.display()))
+}
+
+/// Reads the memory's identity, or gives it one.
+fn identity(repository: &Path) -> Result<Identity> {
+    let path = repository.join(IDENTITY);
+    let doing = || format!("could not read or write `{}`", path.display());
+    if let Some(identity) = fs::read_to_string(&path).ok().and_then(|text| parse(&text)) {
+        return Ok(identity);
+    }
+    let identity = drawn();
+    let text: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
+    let new = repository.join("longhaul-id.new");
+    fs::write(&new, format!("{text}\n")).and_then(|()| fs::rename(&new, &path)).with_context(doing)?;
+    Ok(identity)
+}
+
+fn drawn() -> Identity {
+    let half = || RandomState::new().build_hasher().finish().to_le_bytes();
+    let mut identity = Identity::default();
+    identity[..8].copy_from_slice(&half());
+    identity[8..].copy_from_slice(&half());
+    identity
+}
+
+fn parse(text: &str) -> Option<Identity> {
+    let text = text.trim();
+    let digits = |at: usize| text.get(2 * at..2 * at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    let bytes: Vec<u8> = (0..16).map_while(digits).collect();
+    bytes.try_into().ok().filter(|_| text.len() == 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::memory::fixture::Memory;
+
+    fn write(memory: &mut Memory, number: usize) {
+        memory.write("notes/a.md", &format!("text {number}\n"));
+    }
+
+    /// Returns the files of the newest commit: its own, and those of its trees and of the note.
+    fn files_of_head(memory: &Memory) -> Vec<PathBuf> {
+        let ids = ["main", "main^{tree}", "main:notes", "main:notes/a.md"].map(|name| memory.git(&["rev-parse", name]));
+        let file = |id: &String| memory.place.repository.join("objects").join(&id[..2]).join(id[2..].trim());
+        ids.iter().map(file).collect()
+    }
+
+    /// What a power cut makes of files that nobody synced.
+    const CUTS: [fn(&Path); 4] = [
+        |path| fs::write(path, "").unwrap(),
+        |path| {
+            let bytes = fs::read(path).unwrap();
+            fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+        },
+        |path| fs::write(path, vec![0; 300]).unwrap(),
+        |path| fs::remove_file(path).unwrap(),
+    ];
+
+    #[test]
+    fn every_object_that_a_power_cut_took_is_written_again() {
+        for (cut, make) in CUTS.iter().enumerate() {
+            let mut memory = Memory::project(&[]);
+            (1..=3).for_each(|number| write(&mut memory, number));
+            let files = files_of_head(&memory);
+            for file in &files {
+                make(file);
+            }
+            fs::write(memory.place.repository.join("refs/heads/main"), "").unwrap();
+            let store = memory.open_again();
+            assert_eq!(store.read("notes/a.md").unwrap().as_deref(), Some(&b"text 3\n"[..]), "{cut}");
+            assert_eq!(memory.git(&["fsck", "--strict"]), "", "{cut}");
+            assert_eq!(memory.git(&["log", "--oneline"]).lines().count(), 3, "{cut}");
+            let told = store.recovered();
+            let damaged = "4 damaged objects of the memory were written again from its journal";
+            assert_eq!(told.iter().any(|text| text == damaged), cut < 3, "{told:?}");
+            assert!(
+                told.iter().any(|text| text.starts_with("the branch of the memory was unreadable or gone")),
+                "{told:?}"
+            );
+            assert!(memory.open_again().recovered().is_empty(), "it is in order now");
+        }
+    }
+
+    #[test]
+    fn without_the_journal_what_a_power_cut_took_is_lost() {
+        let mut memory = Memory::project(&[]);
+        (1..=3).for_each(|number| write(&mut memory, number));
+        CUTS[0](&files_of_head(&memory)[0]);
+        fs::remove_file(Journal::path(&memory.place.state)).unwrap();
+        let store = memory.open_again();
+        assert_eq!(store.read("notes/a.md").unwrap().as_deref(), Some(&b"text 2\n"[..]));
+        let told = store.recovered();
+        assert!(told[0].contains("git's record has it at"), "{told:?}");
+    }
+
+    #[test]
+    fn a_commit_that_is_only_in_the_journal_counts() {
+        let mut memory = Memory::project(&[]);
+        (1..=2).for_each(|number| write(&mut memory, number));
+        let newest = memory.git(&["rev-parse", "main"]);
+        files_of_head(&memory).iter().for_each(|file| fs::remove_file(file).unwrap());
+        memory.git(&["update-ref", "refs/heads/main", memory.git(&["rev-parse", "main@{1}"]).trim()]);
+        let store = memory.open_again();
+        assert_eq!(store.head().unwrap().as_deref(), Some(newest.trim()));
+        assert_eq!(memory.git(&["rev-parse", "main"]), newest);
+        assert!(store.recovered().is_empty(), "that is what any kill leaves");
+    }
+
+    #[test]
+    fn a_journal_of_another_memory_is_set_aside_and_the_branch_is_believed() {
+        let mut memory = Memory::project(&[("notes/a.md", "mine")]);
+        let mut other = Memory::project(&[("notes/a.md", "theirs")]);
+        write(&mut other, 9);
+        fs::copy(Journal::path(&other.place.state), Journal::path(&memory.place.state)).unwrap();
+        memory.store = memory.open_again();
+        assert_eq!(memory.committed("notes/a.md").as_deref(), Some("mine"));
+        assert!(memory.place.state.join("journal.found.1").exists());
+        assert!(memory.store.recovered()[0].contains("it was set aside"));
+        write(&mut memory, 2);
+        assert_eq!(memory.open_again().read("notes/a.md").unwrap().as_deref(), Some(&b"text 2\n"[..]));
+    }
+
+    #[test]
+    fn a_copy_of_the_whole_and_a_memory_from_before_the_journal_just_go_on() {
+        let mut memory = Memory::project(&[("notes/a.md", "mine")]);
+        fs::remove_file(Journal::path(&memory.place.state)).unwrap();
+        fs::remove_file(memory.place.repository.join(IDENTITY)).unwrap();
+        memory.store = memory.open_again();
+        assert!(memory.store.recovered().is_empty());
+        write(&mut memory, 1);
+        assert_eq!(memory.committed("notes/a.md").as_deref(), Some("text 1\n"));
+    }
+
+    #[test]
+    fn while_another_process_writes_it_is_only_looked_at_and_put_in_order_by_the_first_write() {
+        let mut memory = Memory::project(&[("notes/a.md", "1")]);
+        write(&mut memory, 2);
+        fs::write(memory.place.repository.join("refs/heads/main"), "").unwrap();
+        let held = memory.store.lock().unwrap();
+        let mut other = memory.open_again();
+        assert_eq!(other.read("notes/a.md").unwrap().as_deref(), Some(&b"text 2\n"[..]));
+        assert!(other.recovered().is_empty());
+        drop(held);
+        let origin = crate::memory::Origin::of(crate::memory::Author::Longhaul);
+        other.write("x", &[crate::memory::Change::put("notes/b.md", "b")], &origin).unwrap();
+        assert_eq!(other.recovered().len(), 1);
+        assert_eq!(memory.committed("notes/b.md").as_deref(), Some("b"), "the first process sees it");
+    }
+}
