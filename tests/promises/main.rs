@@ -1,9 +1,10 @@
-//! The promises of the gate, played from end to end: cheats get nothing marked, honest work is accepted, and what worked
-//! stays watched.
+//! The promises, played from end to end: cheats get nothing marked, honest work is accepted, what was answered is not lost,
+//! and what worked stays watched.
 
 #![allow(clippy::unwrap_used, reason = "a test fails by panicking, in its helpers too")]
 
 mod cheats;
+mod durable;
 mod honest;
 mod regressions;
 mod stage;
