@@ -361,6 +361,9 @@ fn judged(finished: Finished, expect: Option<&str>, deciding: &Deciding) -> Tria
     if let (Finding::Passed, Some(reason)) = (finding, deciding.nothing(&finished.output.text())) {
         (finding, detail) = (Finding::NothingExecuted, format!("exit code 0, but {reason}"));
     }
+    if let (Finding::Passed, Some(reason)) = (finding, deciding.unfinished(&finished.output)) {
+        (finding, detail) = (Finding::Failed, format!("exit code 0, but {reason}"));
+    }
     ended(finished, finding, detail)
 }
 

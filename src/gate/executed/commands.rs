@@ -13,6 +13,46 @@ pub(super) struct Command {
     pub(super) words: Vec<String>,
     /// It reads what the command before printed.
     pub(super) piped: bool,
+    pub(super) joint: Joint,
+    /// Where it can be read what it prints, as far as its own redirections tell.
+    pub(super) shown: Shown,
+}
+
+/// What comes between a command and the next one.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub(super) enum Joint {
+    And,
+    Or,
+    Pipe,
+    /// `;`, the end of a line or of the text.
+    #[default]
+    End,
+    /// The end of `( … )`.
+    Close,
+    /// Nobody waits for it.
+    Background,
+}
+
+/// Which of its outputs go where those of the text go.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) struct Shown {
+    pub(super) out: bool,
+    pub(super) err: bool,
+}
+
+impl Default for Shown {
+    fn default() -> Self {
+        Self { out: true, err: true }
+    }
+}
+
+impl Shown {
+    pub(super) const NOTHING: Self = Self { out: false, err: false };
+
+    /// Returns what is shown of the one in the other.
+    pub(super) fn within(self, other: Self) -> Self {
+        Self { out: self.out && other.out, err: self.err && other.err }
+    }
 }
 
 /// What follows a `<<END`, up to that line.
@@ -29,7 +69,7 @@ pub(super) fn commands(text: &str) -> Vec<Command> {
     while let Some(c) = split.rest.next() {
         split.take(c);
     }
-    split.end_command(false);
+    split.end_command(Joint::End);
     split.done
 }
 
@@ -85,23 +125,57 @@ impl Splitter<'_> {
     fn take_bare(&mut self, c: char) {
         match c {
             // `2>&1` and `&>file` are no ends of a command.
-            '>' | '<' => {
+            '>' => self.redirect(),
+            '<' => {
                 self.end_word();
                 self.rest.next_if_eq(&'&');
+                self.take_process();
             }
-            '&' if self.rest.peek() == Some(&'>') => self.end_word(),
+            '&' if self.rest.peek() == Some(&'>') => {
+                self.end_word();
+                self.command.shown = Shown::NOTHING;
+            }
             '(' if !self.word.is_empty() && self.rest.next_if_eq(&')').is_some() => {
                 self.end_word();
                 self.command.words.push(DEFINES.to_owned());
-                self.end_command(false);
+                self.end_command(Joint::End);
             }
             '|' => {
                 let or = self.rest.next_if_eq(&'|').is_some();
-                self.end_command(!or);
+                self.rest.next_if_eq(&'&');
+                self.end_command(if or { Joint::Or } else { Joint::Pipe });
             }
-            '\n' | ';' | '&' | '(' | ')' => self.end_command(false),
+            '&' => {
+                let and = self.rest.next_if_eq(&'&').is_some();
+                self.end_command(if and { Joint::And } else { Joint::Background });
+            }
+            ')' => self.end_command(Joint::Close),
+            '\n' | ';' | '(' => self.end_command(Joint::End),
             c if c.is_whitespace() => self.end_word(),
             c => self.word.push(c),
+        }
+    }
+
+    /// Takes `>`, `2>&1` and the like.
+    fn redirect(&mut self) {
+        let of_errors = self.word == "2";
+        self.end_word();
+        self.rest.next_if_eq(&'>');
+        let shown = &mut self.command.shown;
+        let to = if self.rest.next_if_eq(&'&').is_some() { self.rest.peek().copied() } else { None };
+        let shows = match to {
+            Some('1') => shown.out,
+            Some('2') => shown.err,
+            _ => false,
+        };
+        *(if of_errors { &mut shown.err } else { &mut shown.out }) = shows;
+        self.take_process();
+    }
+
+    /// Takes the begin of `<( … )`, whose end nobody asks for.
+    fn take_process(&mut self) {
+        if self.rest.next_if_eq(&'(').is_some() {
+            self.end_command(Joint::Or);
         }
     }
 
@@ -126,7 +200,8 @@ impl Splitter<'_> {
     }
 
     fn put_in(&mut self, inner: &str) {
-        self.done.extend(commands(inner));
+        let inner = commands(inner).into_iter();
+        self.done.extend(inner.map(|command| Command { joint: Joint::Or, shown: Shown::NOTHING, ..command }));
         self.word.push('$');
     }
 
@@ -137,15 +212,19 @@ impl Splitter<'_> {
         self.quoted = false;
     }
 
-    fn end_command(&mut self, feeds: bool) {
+    fn end_command(&mut self, joint: Joint) {
         self.end_word();
-        let next = Command { words: Vec::new(), piped: feeds };
+        let next = Command { piped: joint == Joint::Pipe, ..Command::default() };
         let ended = std::mem::replace(&mut self.command, next);
-        if ended.words.is_empty() {
-            // `a |` at the end of a line goes on in the next.
-            self.command.piped |= ended.piped;
-        } else {
-            self.done.push(ended);
+        if !ended.words.is_empty() {
+            self.done.push(Command { joint, ..ended });
+            return;
+        }
+        // `a |` at the end of a line goes on in the next.
+        self.command.piped |= ended.piped;
+        // What comes behind `( … )` comes behind the last command in it.
+        if let Some(last) = self.done.last_mut().filter(|last| last.joint == Joint::Close && joint != Joint::End) {
+            last.joint = joint;
         }
     }
 }

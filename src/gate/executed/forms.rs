@@ -30,15 +30,15 @@ const FORMS: [Form; 22] = [
     (
         PYTEST,
         r"^=* ?((?:\d+ (?:subtests )?(?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun)(?:, )?)+) in [\d.]+s\b",
-        |of| counted(&of[1], &["passed", "failed", "error", "errors", "xfailed", "xpassed"], "pytest ran no test"),
+        |of| counted(&of[1], &["passed", "failed", "error", "errors", "xpassed"], "pytest ran no test that must pass"),
     ),
     (PYTEST, r"^=* ?no tests ran\b", |_| Said::Nothing("pytest ran no test")),
     (PYTEST, r"^=* ?\d+(?:/\d+)? tests? collected\b", |_| Said::Nothing("pytest collected tests and ran none")),
-    // The line after `Ran` tells how many of them were skipped.
+    // The line after `Ran` tells how many of them were skipped, or failed as they were expected to.
     (
         &[Runner::Unittest],
-        r"^Ran (\d+) tests? in [^\n]*\n+(?:OK|NO TESTS RAN|FAILED)(?: \([^)]*skipped=(\d+))?",
-        |of| more(number(of, 1), number(of, 2), "unittest ran no test"),
+        r"^Ran (\d+) tests? in [^\n]*\n+(?:OK|NO TESTS RAN|FAILED)(?: \((?:[^)]*?skipped=(\d+))?(?:[^)]*?expected failures=(\d+))?)?",
+        |of| more(number(of, 1), number(of, 2) + number(of, 3), "unittest ran no test that must pass"),
     ),
     (CARGO, r"^test result: \w+\. (\d+) passed; (\d+) failed", |of| {
         more(number(of, 1) + number(of, 2), 0, "cargo ran no test")
@@ -91,9 +91,14 @@ static READY: LazyLock<Vec<(&[Runner], Regex, Reading)>> = LazyLock::new(|| {
 
 static COLOURS: LazyLock<Option<Regex>> = LazyLock::new(|| Regex::new("\x1b\\[[0-9;]*m").ok());
 
+/// Returns an output without what only a terminal needs.
+pub(super) fn plain(output: &str) -> String {
+    COLOURS.as_ref().map_or(output.into(), |colours| colours.replace_all(output, "")).replace('\r', "")
+}
+
 /// Returns the reason why nothing was executed, if one of these runners says so and none says that something was.
 pub(super) fn nothing(runners: &[Runner], output: &str) -> Option<&'static str> {
-    let plain = COLOURS.as_ref().map_or(output.into(), |colours| colours.replace_all(output, "")).replace('\r', "");
+    let plain = plain(output);
     let mut reason = None;
     for (_, form, read) in READY.iter().filter(|(of, ..)| of.iter().any(|runner| runners.contains(runner))) {
         for found in form.captures_iter(&plain) {
@@ -146,6 +151,9 @@ mod tests {
         ),
         (Runner::Pytest, "test_a.py::A::test_a\n\n1 test collected in 0.00s\n"),
         (Runner::Pytest, "\n1 deselected in 0.00s\n"),
+        (Runner::Pytest, "=== 3 skipped, 1 xfailed in 0.02s ===\n"),
+        (Runner::Unittest, "x\n----------\nRan 1 test in 0.000s\n\nOK (expected failures=1)\n"),
+        (Runner::Unittest, "xs\n----------\nRan 2 tests in 0.000s\n\nOK (skipped=1, expected failures=1)\n"),
         (Runner::Unittest, "\n----------\nRan 0 tests in 0.000s\n\nOK\n"),
         (Runner::Unittest, "\n----------\nRan 0 tests in 0.000s\n\nNO TESTS RAN\n"),
         (Runner::Unittest, "s\n----------\nRan 1 test in 0.000s\n\nOK (skipped=1)\n"),
@@ -211,7 +219,7 @@ mod tests {
         (Runner::Pytest, ".ss  [100%]\n1 passed, 2 skipped in 0.00s\n"),
         (
             Runner::Pytest,
-            "=================== 3 skipped, 1 xfailed, 2 warnings in 61.20s (0:01:01) ====================\n",
+            "=================== 3 skipped, 1 xpassed, 2 warnings in 61.20s (0:01:01) ====================\n",
         ),
         (Runner::Pytest, "1 deselected in 0.00s\n1 passed, 2 subtests passed in 0.01s\n"),
         (Runner::Unittest, ".s\n----------\nRan 2 tests in 0.000s\n\nOK (skipped=1)\n"),

@@ -77,6 +77,24 @@ impl Task {
         }
     }
 
+    /// Tells whether its recipe runs as it is written, and each line of it must pass.
+    pub(super) fn is_certain(&self, words: &[String], read: &dyn Fn(&str) -> Option<String>) -> bool {
+        let lax =
+            words.iter().any(|word| matches!(word.as_str(), "-i" | "-k" | "-n" | "-t" | "-q" | "-f" | "--if-present"));
+        let makefile = || MAKEFILES.iter().find_map(|name| read(name)).unwrap_or_default();
+        !lax && match self.kind {
+            Kind::Make => !makefile().lines().any(|line| {
+                let recipe = line.strip_prefix('\t').map(|recipe| recipe.trim_start_matches(['@', '+']));
+                recipe.is_some_and(|recipe| recipe.starts_with('-'))
+                    || [".IGNORE", "ifdef", "ifndef", "ifeq", "ifneq", ".SHELLFLAGS", ".ONESHELL", "export"]
+                        .iter()
+                        .any(|word| line.starts_with(word))
+            }),
+            Kind::Script => true,
+            Kind::Perhaps | Kind::Scripts => false,
+        }
+    }
+
     /// Tells whether it is what a package has for its tests.
     pub(super) fn is_test_script(&self) -> bool {
         self.kind != Kind::Make && self.name == "test"

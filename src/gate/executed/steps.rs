@@ -6,13 +6,19 @@
 use crate::gate::executed::aside;
 use crate::gate::executed::commands::Command;
 use crate::gate::executed::commands::DEFINES;
+use crate::gate::executed::commands::Shown;
 use crate::gate::executed::commands::commands;
+use crate::gate::executed::ending;
+use crate::gate::executed::ending::Owed;
+use crate::gate::executed::heard;
+use crate::gate::executed::heard::Lines;
 use crate::gate::executed::recipes;
 use crate::gate::executed::runners;
 use crate::gate::executed::runners::Runner;
 use crate::gate::words;
 
 use std::cell::Cell;
+use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 
@@ -65,25 +71,40 @@ const PREPARES: [&str; 9] = ["setup", "set_up", "prepare", "build", "install", "
 const DEPTH: usize = 8;
 const TEXTS: usize = 200;
 
-/// Returns the steps of a text that runs in the folder `cwd`.
-pub(super) fn steps(text: &str, cwd: &str, texts: &dyn Texts) -> Vec<Step> {
-    let left = Cell::new(TEXTS);
-    Reader { texts, left: &left, cwd: cwd.to_owned(), depth: 0, functions: BTreeMap::new() }.read(text)
+/// Returns the steps of a check's text that runs in the folder `cwd`, and which runners in it have to tell their end.
+pub(super) fn steps(text: &str, cwd: &str, texts: &dyn Texts) -> (Vec<Step>, Vec<Owed>) {
+    let (left, owed) = (Cell::new(TEXTS), RefCell::new(Vec::new()));
+    let lines = if text.trim().contains('\n') { Lines::Each } else { Lines::Last };
+    let (shown, around) = (Shown::default(), Vec::new());
+    let functions = BTreeMap::new();
+    let mut reader =
+        Reader { texts, left: &left, owed: &owed, shown, around, cwd: cwd.to_owned(), depth: 0, functions };
+    let steps = reader.read(text, lines);
+    (steps, owed.into_inner())
 }
 
 struct Reader<'a> {
     texts: &'a dyn Texts,
     /// Texts that may still be read.
     left: &'a Cell<usize>,
+    owed: &'a RefCell<Vec<Owed>>,
+    /// What is seen of the command that is read.
+    shown: Shown,
+    /// The words of what called this text.
+    around: Vec<String>,
     cwd: String,
     depth: usize,
     functions: BTreeMap<String, Vec<Step>>,
 }
 
 impl Reader<'_> {
-    fn read(&mut self, text: &str) -> Vec<Step> {
-        let mut all = commands(&words::spelled_out(text)).into_iter();
-        self.read_commands(&mut all, End::OfText)
+    fn read(&mut self, text: &str, lines: Lines) -> Vec<Step> {
+        let mut all = commands(&words::spelled_out(text));
+        let heard = heard::heard(&all, lines);
+        for (command, heard) in all.iter_mut().zip(heard) {
+            command.shown = heard.within(self.shown);
+        }
+        self.read_commands(&mut all.into_iter(), End::OfText)
     }
 
     /// Reads commands up to the end of the text, or of a function.
@@ -107,6 +128,7 @@ impl Reader<'_> {
                 continue;
             }
             let reads_a_report = command.piped && of_pipeline.iter().any(|step| matches!(step, Step::Runner(_)));
+            self.shown = command.shown;
             of_pipeline = if reads_a_report { of_pipeline } else { self.step(&command.words) };
             if !reads_a_report {
                 steps.extend(of_pipeline.iter().cloned());
@@ -117,7 +139,8 @@ impl Reader<'_> {
 
     /// Returns what one command comes to; nothing for one that only prepares or looks.
     fn step(&mut self, words: &[String]) -> Vec<Step> {
-        let words = aside::command_itself(words);
+        let (whole, words) = (words, aside::command_itself(words));
+        let before = &whole[..whole.len() - words.len()];
         let Some(program) = words.first() else { return Vec::new() };
         if let Some(body) = self.functions.get(program) {
             return body.clone();
@@ -125,10 +148,11 @@ impl Reader<'_> {
         let (name, of_system) = (words::name(program), !program.contains('/') || program.starts_with("/usr/"));
         match name {
             "cd" | "pushd" => self.enter(words.get(1)),
+            "export" => self.around.extend_from_slice(words),
             "echo" | "printf" if words.iter().any(|word| word.starts_with("1..")) => {
                 return vec![Step::Runner(vec![Runner::Tap])];
             }
-            "eval" => return self.nested(|inner| inner.read(&words[1..].join(" "))),
+            "eval" => return self.nested(words, |inner| inner.read(&words[1..].join(" "), Lines::Last)),
             // Without a pipe it looks at what the product left, and decides by itself.
             "test" | "[" | "[[" => return vec![Step::Other],
             _ => {}
@@ -144,8 +168,27 @@ impl Reader<'_> {
         match runners::started_by(words) {
             // Perhaps behind `npx`, `python3 -m` and the like.
             runners if runners.is_empty() && aside::looks(words) => Vec::new(),
-            runners => spoken(runners),
+            runners => {
+                self.owe(words, before, &runners);
+                spoken(runners)
+            }
         }
+    }
+
+    /// Notes of a command that starts a runner that it has to tell its end.
+    fn owe(&self, words: &[String], before: &[String], runners: &[Runner]) {
+        let files = |name: &str| {
+            let mut folders: BTreeSet<&str> = BTreeSet::from(["", self.cwd.as_str()]);
+            folders.extend(words.iter().filter(|word| word.contains('/')).filter_map(|word| word.split('/').next()));
+            let paths = folders.into_iter().filter_map(|folder| words::project_path(name, folder, ""));
+            let read = paths.filter_map(|path| self.texts.of_tree(&path));
+            read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
+        };
+        let of_one = runners.iter().all(|runner| *runner == runners[0] || *runner == Runner::Junit);
+        let runner = runners.first().filter(|_| of_one);
+        let around = [&self.around, before].concat();
+        let owed = runner.and_then(|runner| ending::owed(words, &around, *runner, self.shown, &files));
+        self.owed.borrow_mut().extend(owed);
     }
 
     fn enter(&mut self, folder: Option<&String>) {
@@ -154,14 +197,16 @@ impl Reader<'_> {
     }
 
     /// Reads what is called from here, unless that goes too deep.
-    fn nested(&mut self, read: impl FnOnce(&mut Reader) -> Vec<Step>) -> Vec<Step> {
+    fn nested(&mut self, caller: &[String], read: impl FnOnce(&mut Reader) -> Vec<Step>) -> Vec<Step> {
         if self.depth >= DEPTH || self.left.get() == 0 {
             return vec![Step::Other];
         }
         self.left.set(self.left.get() - 1);
         let functions = self.functions.clone();
-        let (texts, left, cwd, depth) = (self.texts, self.left, self.cwd.clone(), self.depth + 1);
-        summed(read(&mut Reader { texts, left, cwd, depth, functions }))
+        let (texts, left, owed, cwd) = (self.texts, self.left, self.owed, self.cwd.clone());
+        let (shown, depth) = (self.shown, self.depth + 1);
+        let around = self.around.iter().chain(caller).cloned().collect();
+        summed(read(&mut Reader { texts, left, owed, shown, around, cwd, depth, functions }))
     }
 
     /// Returns what a script comes to, or a text given in its place; none when the command runs no such thing.
@@ -170,7 +215,7 @@ impl Reader<'_> {
         let is_shell = SHELLS.contains(&program);
         if !is_shell && !INTERPRETERS.contains(&program) {
             let bytes = Some(&words[0]).filter(|word| word.contains('/')).and_then(|word| self.file(word))?;
-            return Some(self.of_file(&words[0], &bytes, Language::BySheBang));
+            return Some(self.of_file(words, &words[0], &bytes, Language::BySheBang));
         }
         let (options, rest) = words[1..].split_at(words[1..].iter().take_while(|word| word.starts_with('-')).count());
         let takes_text = |option: &String| match is_shell {
@@ -179,7 +224,9 @@ impl Reader<'_> {
         };
         let text = rest.first().filter(|_| options.last().is_some_and(takes_text));
         match text {
-            Some(text) if is_shell => return Some(self.nested(|inner| inner.read(text))),
+            Some(text) if is_shell => {
+                return Some(self.nested(&[], |inner| inner.read(text, Lines::of(text, options))));
+            }
             Some(text) => return Some(spoken(runners::named_in(text))),
             // `python3 -m pytest` and `node --test` are no scripts.
             None if options.iter().any(|option| option == "-m" || option.starts_with("--test")) => return None,
@@ -187,7 +234,7 @@ impl Reader<'_> {
         }
         let script = rest.first()?;
         let bytes = self.file(script)?;
-        Some(self.of_file(script, &bytes, if is_shell { Language::Shell } else { Language::Other }))
+        Some(self.of_file(words, script, &bytes, if is_shell { Language::Shell } else { Language::Other }))
     }
 
     fn file(&self, word: &str) -> Option<Vec<u8>> {
@@ -197,7 +244,7 @@ impl Reader<'_> {
         }
     }
 
-    fn of_file(&mut self, word: &str, bytes: &[u8], language: Language) -> Vec<Step> {
+    fn of_file(&mut self, command: &[String], word: &str, bytes: &[u8], language: Language) -> Vec<Step> {
         let text = String::from_utf8_lossy(bytes);
         let begin = text.lines().next().filter(|line| line.starts_with("#!")).unwrap_or_default();
         let shell = match language {
@@ -205,7 +252,13 @@ impl Reader<'_> {
             Language::Other => false,
             Language::BySheBang => begin.ends_with("sh") || begin.contains("sh "),
         };
-        let steps = if shell { self.nested(|inner| inner.read(&text)) } else { spoken(runners::named_in(&text)) };
+        let steps = if shell {
+            self.nested(command, |inner| inner.read(&text, Lines::of(&text, &command[1..])))
+        } else {
+            let around: Vec<String> = self.around.iter().chain(&command[1..]).cloned().collect();
+            self.owed.borrow_mut().extend(ending::owed_by_itself(words::name(&command[0]), &text, &around, self.shown));
+            spoken(runners::named_in(&text))
+        };
         whole(steps, words::memory_name(word).is_some(), word)
     }
 
@@ -224,9 +277,11 @@ impl Reader<'_> {
             return task.may_be_a_runner().then(|| spoken(runners::ALL.into()));
         };
         let (name, script) = (task.name.clone(), task.is_test_script());
-        let steps = self.nested(|inner| {
+        let certain = task.is_certain(words, &read);
+        let steps = self.nested(words, |inner| {
             inner.cwd = base;
-            inner.read(&recipe)
+            inner.shown = if certain { inner.shown } else { Shown::NOTHING };
+            inner.read(&recipe, Lines::Each)
         });
         let steps = whole(steps, false, &name);
         Some(if script && steps == [Step::Test] { vec![Step::Script] } else { steps })

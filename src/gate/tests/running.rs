@@ -174,7 +174,7 @@ fn a_runner_that_ran_nothing_does_not_pass_and_its_exit_code_still_counts() {
     bench.work();
     let verdict = bench.judge(&none);
     assert_eq!(verdict.finding(), Finding::NothingExecuted);
-    assert_eq!(verdict.trial().detail(), "exit code 0, but pytest ran no test");
+    assert_eq!(verdict.trial().detail(), "exit code 0, but pytest ran no test that must pass");
     assert!(Finding::NothingExecuted.is_red(), "a test may be written yet");
     assert_eq!([bench.finding(&some), bench.finding(&failed)], [Finding::Passed, Finding::Failed]);
     assert_eq!([bench.finding(&product), bench.finding(&behind)], [Finding::Passed, Finding::Passed]);
