@@ -1,5 +1,6 @@
 //! What a named task runs: a script of `package.json`, a target of a `Makefile`.
 
+use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeSet;
 
@@ -11,6 +12,8 @@ pub(super) struct Task {
     /// The folder it is looked for in, if the command names one.
     pub(super) folder: Option<String>,
     kind: Kind,
+    /// What else the command names.
+    more: Vec<String>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -43,7 +46,9 @@ pub(super) fn task(words: &[String]) -> Option<Task> {
     });
     let plain: Vec<&str> = plain.map(|(_, word)| word.as_str()).collect();
     if !manages {
-        return Some(Task { name: plain.first().copied().unwrap_or_default().to_owned(), folder, kind: Kind::Make });
+        let more = plain.iter().skip(1).map(|&name| name.to_owned()).collect();
+        let name = plain.first().copied().unwrap_or_default().to_owned();
+        return Some(Task { name, folder, kind: Kind::Make, more });
     }
     let of_more = words.iter().any(|word| OF_MORE.contains(&word.split('=').next().unwrap_or_default()));
     let (name, kind) = match plain.as_slice() {
@@ -55,7 +60,7 @@ pub(super) fn task(words: &[String]) -> Option<Task> {
         [] => return None,
     };
     let kind = if of_more && kind == Kind::Script { Kind::Scripts } else { kind };
-    Some(Task { name: name.to_owned(), folder, kind })
+    Some(Task { name: name.to_owned(), folder, kind, more: Vec::new() })
 }
 
 impl Task {
@@ -95,6 +100,21 @@ impl Task {
         }
     }
 
+    /// Returns what tells that `make` does nothing for its targets.
+    pub(super) fn idle(&self, read: &dyn Fn(&str) -> Option<String>, lies: &dyn Fn(&str) -> bool) -> Option<Idle> {
+        let makefile = MAKEFILES.iter().find_map(|name| read(name)).filter(|_| self.kind == Kind::Make)?;
+        let makefile = Makefile::read(&makefile);
+        let first = || makefile.rules.iter().find(|rule| !rule.0.starts_with('.')).map(|rule| rule.0.clone());
+        let named = [&self.name].into_iter().chain(&self.more).filter(|name| !name.is_empty()).cloned();
+        let mut targets: Vec<String> = named.collect();
+        if targets.is_empty() {
+            targets.extend(first());
+        }
+        let stays = |name: &String| makefile.needs_nothing(name) && lies(name);
+        let stays = targets.iter().all(stays).then(|| targets.first().cloned()).flatten();
+        Some(Idle { targets, stays }).filter(|idle| !idle.targets.is_empty())
+    }
+
     /// Tells whether it is what a package has for its tests.
     pub(super) fn is_test_script(&self) -> bool {
         self.kind != Kind::Make && self.name == "test"
@@ -103,6 +123,34 @@ impl Task {
     /// Tells whether a task that is not found may still run tests.
     pub(super) fn may_be_a_runner(&self) -> bool {
         self.kind != Kind::Perhaps
+    }
+}
+
+/// What tells that `make` does nothing.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Idle {
+    targets: Vec<String>,
+    /// The first of them, where a file or a folder of each name is there, and nothing makes it anew.
+    stays: Option<String>,
+}
+
+impl Idle {
+    /// Returns the reason why `make` ran nothing, if it did not.
+    pub(super) fn nothing(&self, output: &str) -> Option<String> {
+        if let Some(name) = &self.stays {
+            return Some(format!(
+                "make runs nothing for `{name}`: it is there as a file or a folder, and not `.PHONY`"
+            ));
+        }
+        let said = |name: &String| {
+            let form = format!(
+                "(?m)^g?make: (?:Nothing to be done for )?[`'‘\"]{}['’\"](?: is up to date)?\\.$",
+                regex::escape(name)
+            );
+            Regex::new(&form).is_ok_and(|form| form.is_match(output))
+        };
+        let nothing = self.targets.iter().all(said);
+        self.targets.first().filter(|_| nothing).map(|name| format!("make found nothing to do for `{name}`"))
     }
 }
 
@@ -141,6 +189,17 @@ impl Makefile {
             }
         }
         Self { rules }
+    }
+
+    /// Tells whether a plain rule makes a target of nothing else, whenever it is not there.
+    fn needs_nothing(&self, target: &str) -> bool {
+        let names = |rule: &&(String, Vec<String>, String)| rule.0.split_whitespace().any(|name| name == target);
+        let phony = self.rules.iter().filter(|rule| rule.0 == ".PHONY").flat_map(|rule| &rule.1);
+        let mut phony = phony.map(String::as_str);
+        let mut rules = self.rules.iter().filter(names).peekable();
+        rules.peek().is_some()
+            && rules.all(|rule| rule.1.is_empty())
+            && !phony.any(|name| name == target || name.contains('$'))
     }
 
     /// Returns the recipe of a target, behind those of what it needs; none when there is no such rule.
@@ -191,5 +250,34 @@ mod tests {
         assert_eq!(found("make -s test V=1").as_deref(), Some("cc -o a ${b}\npython3 -m pytest    tests\n"));
         assert_eq!(found("make").as_deref(), Some("cc -o a ${b}\necho all\n"));
         assert_eq!(found("make none"), None);
+    }
+
+    #[test]
+    fn make_tells_that_it_ran_nothing() {
+        let makefile =
+            "test:\n\tcc -o a a.c && sh t.sh\nlint: a.c\n\ttrue\n.PHONY: check\ncheck:\n\tsh t.sh\nx::\n\ta\n";
+        let nothing = |command: &str, there: &str, output: &str| {
+            let words: Vec<String> = command.split(' ').map(str::to_owned).collect();
+            let read = |name: &str| (name == "Makefile").then(|| makefile.to_owned());
+            task(&words)?.idle(&read, &|name| there.split(' ').any(|path| path == name))?.nothing(output)
+        };
+        let up_to_date = "make: 'test' is up to date.\n";
+        assert!(nothing("make test", "", up_to_date).unwrap().contains("found nothing to do for `test`"));
+        assert!(
+            nothing("make", "", up_to_date).is_some()
+                && nothing("make lint", "", "make: 'lint' is up to date.\n").is_some()
+        );
+        assert!(nothing("make test", "", "make: Nothing to be done for 'test'.\n").is_some());
+        assert!(nothing("make test lint", "", &format!("{up_to_date}make: `lint' is up to date.\n")).is_some());
+        assert!(nothing("make -s test", "test a.c", "").unwrap().contains("not `.PHONY`"));
+        // Another target, another `make`, and what is there and made anew.
+        assert_eq!(nothing("make test lint", "", up_to_date), None);
+        assert_eq!(nothing("make lint", "", up_to_date), None);
+        assert_eq!(nothing("make test", "", "make[1]: 'test' is up to date.\n"), None);
+        for (command, there) in
+            [("make -s check", "check"), ("make -s lint", "lint"), ("make -s test", "lint"), ("make none", "none")]
+        {
+            assert_eq!(nothing(command, there, ""), None, "{command}");
+        }
     }
 }

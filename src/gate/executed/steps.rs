@@ -13,6 +13,8 @@ use crate::gate::executed::ending::Owed;
 use crate::gate::executed::heard;
 use crate::gate::executed::heard::Lines;
 use crate::gate::executed::recipes;
+use crate::gate::executed::recipes::Idle;
+use crate::gate::executed::recipes::Task;
 use crate::gate::executed::runners;
 use crate::gate::executed::runners::Runner;
 use crate::gate::words;
@@ -55,6 +57,8 @@ pub(super) trait Texts {
     fn of_memory(&self, name: &str) -> Option<Vec<u8>>;
     /// Returns a file of the tested tree.
     fn of_tree(&self, path: &str) -> Option<Vec<u8>>;
+    /// Tells whether something lies in the tested tree.
+    fn lies(&self, path: &str) -> bool;
     /// Returns the project's root, as commands name it.
     fn root(&self) -> &str;
 }
@@ -71,16 +75,27 @@ const PREPARES: [&str; 9] = ["setup", "set_up", "prepare", "build", "install", "
 const DEPTH: usize = 8;
 const TEXTS: usize = 200;
 
-/// Returns the steps of a check's text that runs in the folder `cwd`, and which runners in it have to tell their end.
-pub(super) fn steps(text: &str, cwd: &str, texts: &dyn Texts) -> (Vec<Step>, Vec<Owed>) {
-    let (left, owed) = (Cell::new(TEXTS), RefCell::new(Vec::new()));
+/// What a check's text comes to.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub(super) struct Read {
+    pub(super) steps: Vec<Step>,
+    /// The runners in it that have to tell their end.
+    pub(super) owed: Vec<Owed>,
+    /// Of the `make` that alone tests something.
+    pub(super) idle: Option<Idle>,
+}
+
+/// Reads a check's text that runs in the folder `cwd`.
+pub(super) fn read(text: &str, cwd: &str, texts: &dyn Texts) -> Read {
+    let (left, owed) = (Cell::new(TEXTS), RefCell::default());
     let lines = if text.trim().contains('\n') { Lines::Each } else { Lines::Last };
     let (shown, around) = (Shown::default(), Vec::new());
     let functions = BTreeMap::new();
     let mut reader =
-        Reader { texts, left: &left, owed: &owed, shown, around, cwd: cwd.to_owned(), depth: 0, functions };
+        Reader { texts, left: &left, owed: &owed, shown, around, cwd: cwd.to_owned(), depth: 0, functions, idle: None };
     let steps = reader.read(text, lines);
-    (steps, owed.into_inner())
+    let idle = reader.idle;
+    Read { steps, owed: owed.into_inner(), idle }
 }
 
 struct Reader<'a> {
@@ -95,6 +110,8 @@ struct Reader<'a> {
     cwd: String,
     depth: usize,
     functions: BTreeMap<String, Vec<Step>>,
+    /// Of the last command that tests something, where that is `make`.
+    idle: Option<Idle>,
 }
 
 impl Reader<'_> {
@@ -131,6 +148,9 @@ impl Reader<'_> {
             self.shown = command.shown;
             of_pipeline = if reads_a_report { of_pipeline } else { self.step(&command.words) };
             if !reads_a_report {
+                let tested = steps.iter().any(|step| *step != Step::Other);
+                let idle = if tested || !command.shown.out { None } else { self.idle_of(&command.words) };
+                self.idle = if of_pipeline.is_empty() { self.idle.take() } else { idle };
                 steps.extend(of_pipeline.iter().cloned());
             }
         }
@@ -181,14 +201,35 @@ impl Reader<'_> {
             let mut folders: BTreeSet<&str> = BTreeSet::from(["", self.cwd.as_str()]);
             folders.extend(words.iter().filter(|word| word.contains('/')).filter_map(|word| word.split('/').next()));
             let paths = folders.into_iter().filter_map(|folder| words::project_path(name, folder, ""));
-            let read = paths.filter_map(|path| self.texts.of_tree(&path));
-            read.map(|bytes| String::from_utf8_lossy(&bytes).into_owned()).collect()
+            paths.filter_map(|path| self.text(&path)).collect()
         };
         let of_one = runners.iter().all(|runner| *runner == runners[0] || *runner == Runner::Junit);
         let runner = runners.first().filter(|_| of_one);
         let around = [&self.around, before].concat();
         let owed = runner.and_then(|runner| ending::owed(words, &around, *runner, self.shown, &files));
         self.owed.borrow_mut().extend(owed);
+    }
+
+    /// Returns what tells that a command does nothing, where it is `make`.
+    fn idle_of(&self, words: &[String]) -> Option<Idle> {
+        let words = aside::command_itself(words);
+        let task = words.first().and_then(|_| recipes::task(words))?;
+        let base = self.base_of(&task);
+        let path = |name: &str| words::project_path(name, &base, "");
+        let read = |name: &str| path(name).and_then(|path| self.text(&path));
+        let lies = |name: &str| path(name).is_some_and(|path| self.texts.lies(&path));
+        Some(task).filter(|task| task.is_certain(words, &read))?.idle(&read, &lies)
+    }
+
+    fn base_of(&self, task: &Task) -> String {
+        match &task.folder {
+            Some(folder) => words::project_path(folder, &self.cwd, self.texts.root()).unwrap_or_default(),
+            None => self.cwd.clone(),
+        }
+    }
+
+    fn text(&self, path: &str) -> Option<String> {
+        self.texts.of_tree(path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
     }
 
     fn enter(&mut self, folder: Option<&String>) {
@@ -206,7 +247,7 @@ impl Reader<'_> {
         let (texts, left, owed, cwd) = (self.texts, self.left, self.owed, self.cwd.clone());
         let (shown, depth) = (self.shown, self.depth + 1);
         let around = self.around.iter().chain(caller).cloned().collect();
-        summed(read(&mut Reader { texts, left, owed, shown, around, cwd, depth, functions }))
+        summed(read(&mut Reader { texts, left, owed, shown, around, cwd, depth, functions, idle: None }))
     }
 
     /// Returns what a script comes to, or a text given in its place; none when the command runs no such thing.
@@ -265,14 +306,8 @@ impl Reader<'_> {
     /// Returns what a task of `package.json` or a target of a `Makefile` comes to.
     fn of_a_task(&mut self, words: &[String]) -> Option<Vec<Step>> {
         let task = recipes::task(words)?;
-        let base = match &task.folder {
-            Some(folder) => words::project_path(folder, &self.cwd, self.texts.root()).unwrap_or_default(),
-            None => self.cwd.clone(),
-        };
-        let read = |name: &str| {
-            let path = words::project_path(name, &base, "")?;
-            self.texts.of_tree(&path).map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
-        };
+        let base = self.base_of(&task);
+        let read = |name: &str| words::project_path(name, &base, "").and_then(|path| self.text(&path));
         let Some(recipe) = task.recipe(&read) else {
             return task.may_be_a_runner().then(|| spoken(runners::ALL.into()));
         };

@@ -53,6 +53,9 @@ cheats! { plain, Plain:
     empties_the_test
     ends_late_with_success
     ends_the_check_early
+    ends_the_file_of_tests_with_success
+    ends_the_runner_after_it_failed
+    ends_the_runner_with_success
     ends_with_success_and_does_nothing
     expects_the_test_to_fail
     fails_before_the_last_line
@@ -88,6 +91,7 @@ cheats! { plain, Plain:
     links_the_tests_folder_within_the_project
     looks_elsewhere_by_core_worktree
     loosens_the_projects_settings
+    makes_a_file_named_like_the_target
     makes_a_test_that_was_not_there
     makes_the_program_a_link_to_outside
     moves_head_in_the_check
@@ -240,6 +244,12 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     ends_the_check_early
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    ends_the_file_of_tests_with_success
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    ends_the_runner_after_it_failed
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    ends_the_runner_with_success
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     ends_with_success_and_does_nothing
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     expects_the_test_to_fail
@@ -279,6 +289,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     links_the_tests_folder_within_the_project
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     loosens_the_projects_settings
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    makes_a_file_named_like_the_target
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     makes_a_test_that_was_not_there
     #[ignore = "what stops it is the same as in plain mode; a minute"]

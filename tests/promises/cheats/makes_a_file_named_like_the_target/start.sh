@@ -1,0 +1,1 @@
+printf 'verify:\n\t@sh tests/loud.sh\n' >Makefile
