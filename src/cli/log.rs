@@ -4,6 +4,7 @@ use super::Context;
 use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
+use crate::engine;
 use crate::engine::workspace::Access;
 use crate::failure::Failure;
 use crate::memory::Entry;
@@ -37,6 +38,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     context.in_project(Access::Look, &[], |workspace| {
         let entries = workspace.memory.history(&filter)?;
         if entries.is_empty() {
+            // Of a session of long ago there may be commits and nothing else.
+            args.session.map(|session| engine::status::session(workspace, session)).transpose()?;
             context.output.note(&Line::plain("no commit of the memory fits"));
         }
         for entry in entries {
