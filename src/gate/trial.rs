@@ -49,8 +49,9 @@ const NOT_RUNNABLE: [i32; 2] = [126, 127];
 /// By which a shell says that a part of a pipeline wrote to one that had gone.
 const BROKEN_PIPE: i32 = 141;
 
-const READER_GONE: &str = "a command wrote to the next one in its pipeline after that had ended, as `grep -q` does at \
-    the first match; every part of a pipeline must pass: `grep … > /dev/null` reads to the end";
+const READER_GONE: &str = "a command wrote to the next one in its pipeline after that had ended, as `head` does, and \
+    `grep -q` at the first match; every part of a pipeline must pass: let the next one read to the end, as `sed -n 1p` and \
+    `grep … > /dev/null` do";
 
 /// The folder of the check files inside a run's own.
 const CHECKS: &str = "checks";

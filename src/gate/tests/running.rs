@@ -209,7 +209,7 @@ fn a_failure_inside_a_pipeline_is_seen() {
         assert_eq!(bench.finding(&check), finding, "{}", check.run);
     }
     let detail = bench.judge(&broken).trial().detail().to_owned();
-    assert!(detail.contains("exit code 141") && detail.contains("reads to the end"), "{detail}");
+    assert!(detail.contains("exit code 141") && detail.contains("read to the end"), "{detail}");
 }
 
 #[test]
