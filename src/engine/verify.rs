@@ -26,6 +26,12 @@ use std::time::Duration;
 /// Lines of a check's output that are told at once; the rest is in its file.
 const TAIL: usize = 12;
 
+/// What files of the soft closure that changed are.
+const LOADED: &str = "changed since approval, and loaded by tools by themselves";
+
+/// Files that are named at once; `show` has all.
+const NAMED: usize = 8;
+
 /// Whether a verdict that does not prove counts as one of the feature's attempts.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Attempt {
@@ -224,6 +230,17 @@ fn tell(ws: &Workspace, verdict: &Verdict, seen: Seen) {
         ended_by: verdict.trial().ended_by().unwrap_or_default(),
         tail,
     });
+    // In a sweep it would be said again and again.
+    if seen == Seen::ForProof && !verdict.soft().is_empty() {
+        ws.notice(format!("check {}: {LOADED}: {}", verdict.feature(), named(verdict.soft())));
+    }
+}
+
+/// Names some of many files.
+fn named(files: &[String]) -> String {
+    let more = files.len().saturating_sub(NAMED);
+    let more = if more == 0 { String::new() } else { format!(" and {more} more") };
+    format!("{}{more}", files.iter().take(NAMED).cloned().collect::<Vec<_>>().join(", "))
 }
 
 /// Returns what the check said: the end of its output, and the gate's reason where the exit code does not tell.

@@ -268,6 +268,11 @@ impl Verdict {
         &self.circumstances.overlaid
     }
 
+    /// Returns the files that tools load by themselves and that changed since approval.
+    pub fn soft(&self) -> &[String] {
+        &self.circumstances.soft
+    }
+
     /// Tells whether it was made in the working tree itself.
     pub fn is_in_place(&self) -> bool {
         self.circumstances.checkout == Some(Place::InPlace)

@@ -28,7 +28,8 @@ fn the_init_script_by_its_own_name_and_a_committed_runner_are_compared_with_the_
     let changed = json!(["node_modules/", "scripts/boot"]);
 
     let project = with_setup_and_runner(cheat);
-    project.run(["run"]).exits(0);
+    let told = "check a: changed since approval, and loaded by tools by themselves: node_modules/, scripts/boot";
+    project.run(["run"]).exits(0).tells(told);
     assert_eq!(project.stored("a")["evidence"]["soft"], changed);
     project.run(["show", "a"]).prints("loaded by tools by themselves: node_modules/, scripts/boot");
 
