@@ -140,9 +140,15 @@ fn warn_of_unpinned(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
             feature.id, feature.id
         ));
     }
-    if let Some(check) = feature.check.as_ref().filter(|check| check.pins.is_empty())
-        && gate::runs_what_it_finds(&ws.project, check, scripts)
-    {
+    warn_of_absent(ws, feature);
+    let unpinned = feature.check.as_ref().filter(|check| check.pins.is_empty());
+    if let Some(task) = unpinned.and_then(|check| gate::deciding_task(&ws.project, check, scripts)) {
+        ws.warn(format!(
+            "`{task}` decides the check of {} by what the project's files say, and nothing of it is pinned: whoever changes \
+             the tests that it runs decides. Name them in the check, or give patterns in its `closure`, such as `tests/**`",
+            feature.id
+        ));
+    } else if unpinned.is_some_and(|check| gate::runs_what_it_finds(&ws.project, check, scripts)) {
         ws.warn(format!(
             "the test runner decides the check of {} by the tests that it finds, and none of them is pinned: whoever changes \
              them decides. Name them in the check, or give patterns in its `closure`, such as `tests/**`",
@@ -159,6 +165,21 @@ fn warn_of_unpinned(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
             feature.id
         ));
     }
+}
+
+/// Tells of files that a check names and that are not there: what somebody writes there is no test of it.
+fn warn_of_absent(ws: &Workspace, feature: &Feature) {
+    let pins = feature.check.iter().flat_map(|check| &check.pins);
+    let absent: Vec<String> = pins.filter(|(_, pin)| pin.is_none()).map(|(path, _)| format!("`{path}`")).collect();
+    if absent.is_empty() {
+        return;
+    }
+    ws.warn(format!(
+        "the check of {0} names {1}, not there yet and pinned as absent: once somebody writes it, the check runs without it. \
+         Write the test first and add the feature then, or approve it later with `longhaul accept {0}`",
+        feature.id,
+        absent.join(", ")
+    ));
 }
 
 /// Pins the checks of these features; returns the pinned bytes, to be committed together with the checklist.

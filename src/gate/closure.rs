@@ -115,6 +115,12 @@ pub fn runs_what_it_finds(project: &Project, check: &Check, files: &CheckFiles) 
     !Deciding::of(check, files, project.root(), project.root()).is_none()
 }
 
+/// Returns the program that decides a check by what its own files say, such as `make`; without pins whoever writes these, or
+/// the tests that they name, decides.
+pub fn deciding_task(project: &Project, check: &Check, files: &CheckFiles) -> Option<String> {
+    Deciding::of(check, files, project.root(), project.root()).task().map(str::to_owned)
+}
+
 /// What the texts of a check name.
 struct Named {
     memory: BTreeSet<String>,
@@ -150,10 +156,14 @@ impl Named {
             // Alone, and in a folder that was entered, such a word is a command or a script's name.
             let at_root = matches!(base.as_str(), "" | ".");
             let told = words.iter().filter(|word| at_root || !words::is_command_word(word));
-            let paths =
-                told.filter(|word| !word.ends_with("/...")).filter_map(|word| words::project_path(word, base, root));
-            let is_path = |path: &String| words::is_spelled_as_path(path) || known.holds(path);
-            self.project.extend(paths.filter(|path| words::looks_like_test(path)).filter(is_path));
+            let told = told.filter(|word| !word.ends_with("/..."));
+            let paths = told.filter_map(|word| Some((word, words::project_path(word, base, root)?)));
+            // `cd tests; sh all` names no `tests/sh`.
+            let is_path = |word: &str, path: &str| {
+                words::is_spelled_as_path(word) || words::is_pattern(path) || known.holds(path)
+            };
+            let tests = paths.filter(|(_, path)| words::looks_like_test(path));
+            self.project.extend(tests.filter(|(word, path)| is_path(word, path)).map(|(_, path)| path));
         }
     }
 

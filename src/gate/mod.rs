@@ -38,6 +38,7 @@ pub use checkout::Site;
 pub use checkout::site;
 pub use closure::Reading;
 pub use closure::closure;
+pub use closure::deciding_task;
 pub use closure::runs_what_it_finds;
 pub use closure::unpinned_script;
 pub use closure::unwritten_test;

@@ -37,6 +37,8 @@ pub(in crate::gate) struct Deciding {
     owed: Vec<Owed>,
     /// What tells that the `make` that decides did nothing.
     idle: Option<Idle>,
+    /// The program that decides by what its own files say.
+    task: Option<String>,
 }
 
 impl Deciding {
@@ -49,8 +51,8 @@ impl Deciding {
     }
 
     fn among(read: Read) -> Self {
-        let Read { steps, owed, idle } = read;
-        Self { idle, ..Self::of_runners(&steps, owed) }
+        let Read { steps, owed, idle, task } = read;
+        Self { idle, task, ..Self::of_runners(&steps, owed) }
     }
 
     fn of_runners(steps: &[Step], owed: Vec<Owed>) -> Self {
@@ -63,7 +65,7 @@ impl Deciding {
         let mut runners: Vec<Runner> = steps.iter().flat_map(Step::runners).copied().collect();
         runners.sort_unstable();
         runners.dedup();
-        Self { runners, owed, idle: None }
+        Self { runners, owed, ..Self::default() }
     }
 
     /// Of the test script of a package TAP is believed, where it alone tests something.
@@ -71,6 +73,11 @@ impl Deciding {
         let alone = steps.iter().filter(|step| step.tests()).count() == 1;
         let decides = alone && steps.last() == Some(&Step::Script);
         Self { runners: if decides { vec![Runner::Tap] } else { Vec::new() }, ..Self::default() }
+    }
+
+    /// Returns the program that decides by what its own files say, such as `make`.
+    pub(in crate::gate) fn task(&self) -> Option<&str> {
+        self.task.as_deref()
     }
 
     /// Tells whether no runner decides.

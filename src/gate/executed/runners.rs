@@ -114,6 +114,11 @@ pub(super) fn started_by(command: &[String]) -> Vec<Runner> {
     runners
 }
 
+/// Tells whether a program starts what its own files name.
+pub(super) fn is_task_runner(program: &str) -> bool {
+    TASK_RUNNERS.contains(&words::name(program))
+}
+
 /// Returns the runners that a program's text names.
 pub(super) fn named_in(text: &str) -> Vec<Runner> {
     NAMED.iter().filter(|(name, _)| name.is_match(text)).map(|(_, runner)| *runner).collect()

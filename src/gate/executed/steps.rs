@@ -83,6 +83,8 @@ pub(super) struct Read {
     pub(super) owed: Vec<Owed>,
     /// Of the `make` that alone tests something.
     pub(super) idle: Option<Idle>,
+    /// The program that runs what its own files say, where it comes last.
+    pub(super) task: Option<String>,
 }
 
 /// Reads a check's text that runs in the folder `cwd`.
@@ -91,11 +93,21 @@ pub(super) fn read(text: &str, cwd: &str, texts: &dyn Texts) -> Read {
     let lines = if text.trim().contains('\n') { Lines::Each } else { Lines::Last };
     let (shown, around) = (Shown::default(), Vec::new());
     let functions = BTreeMap::new();
-    let mut reader =
-        Reader { texts, left: &left, owed: &owed, shown, around, cwd: cwd.to_owned(), depth: 0, functions, idle: None };
+    let mut reader = Reader {
+        texts,
+        left: &left,
+        owed: &owed,
+        shown,
+        around,
+        cwd: cwd.to_owned(),
+        depth: 0,
+        functions,
+        idle: None,
+        task: None,
+    };
     let steps = reader.read(text, lines);
-    let idle = reader.idle;
-    Read { steps, owed: owed.into_inner(), idle }
+    let (idle, task) = (reader.idle, reader.task);
+    Read { steps, owed: owed.into_inner(), idle, task }
 }
 
 struct Reader<'a> {
@@ -112,6 +124,8 @@ struct Reader<'a> {
     functions: BTreeMap<String, Vec<Step>>,
     /// Of the last command that tests something, where that is `make`.
     idle: Option<Idle>,
+    /// The last command that tests something, where that runs what its own files say.
+    task: Option<String>,
 }
 
 impl Reader<'_> {
@@ -150,7 +164,9 @@ impl Reader<'_> {
             if !reads_a_report {
                 let tested = steps.iter().any(|step| *step != Step::Other);
                 let idle = if tested || !command.shown.out { None } else { self.idle_of(&command.words) };
-                self.idle = if of_pipeline.is_empty() { self.idle.take() } else { idle };
+                if !of_pipeline.is_empty() {
+                    (self.idle, self.task) = (idle, task_runner(&command.words));
+                }
                 steps.extend(of_pipeline.iter().cloned());
             }
         }
@@ -247,7 +263,7 @@ impl Reader<'_> {
         let (texts, left, owed, cwd) = (self.texts, self.left, self.owed, self.cwd.clone());
         let (shown, depth) = (self.shown, self.depth + 1);
         let around = self.around.iter().chain(caller).cloned().collect();
-        summed(read(&mut Reader { texts, left, owed, shown, around, cwd, depth, functions, idle: None }))
+        summed(read(&mut Reader { texts, left, owed, shown, around, cwd, depth, functions, idle: None, task: None }))
     }
 
     /// Returns what a script comes to, or a text given in its place; none when the command runs no such thing.
@@ -334,6 +350,14 @@ enum Language {
     Shell,
     Other,
     BySheBang,
+}
+
+/// Returns the program of a command that runs what its own files say.
+fn task_runner(words: &[String]) -> Option<String> {
+    let words = aside::command_itself(words);
+    let program = words.first()?;
+    let runs = recipes::task(words).is_some_and(|task| task.may_be_a_runner()) || runners::is_task_runner(program);
+    runs.then(|| words::name(program).to_owned())
 }
 
 /// Returns the step of a program that names these runners.

@@ -70,6 +70,18 @@ fn a_closure_holds_what_the_patterns_say() {
 }
 
 #[test]
+fn the_programs_in_a_folder_of_tests_are_no_tests() {
+    let bench = Bench::new();
+    bench.write("tests/all", "");
+    let pinned = |text: &str| {
+        let found = closure(&bench.project, &Check::command(text), &bench.files, Reading::All).unwrap();
+        found.into_iter().map(|file| file.path).collect::<Vec<_>>()
+    };
+    assert_eq!(pinned("(cd tests; sh t.sh)"), ["tests/all", "tests/t.sh"]);
+    assert_eq!(pinned("cd tests && sh all && bash ./new"), ["tests/all", "tests/new"]);
+}
+
+#[test]
 fn a_closure_follows_scripts_to_what_they_name() {
     let mut bench = Bench::new();
     bench.write("tests/a.py", "");

@@ -84,7 +84,9 @@ fn a_bare_word_that_names_nothing_is_not_pinned_as_absent() {
     project
         .run(["feature", "add", "--id", "d", "--title", "d", "--check", "sh tests/d.sh"])
         .exits(0)
-        .prints("tests/d.sh (absent, and pinned as absent)");
+        .prints("tests/d.sh (absent, and pinned as absent)")
+        .tells("names `tests/d.sh`, not there yet and pinned as absent")
+        .tells("`longhaul accept d`");
 
     let works = "mkdir tests; echo 'test 1 = 1' > tests/a.sh; \
                  printf 'for t in tests/*.sh; do sh $t || exit 1; done\\necho all tests passed\\n' > run.sh";
@@ -129,9 +131,19 @@ fn a_check_that_is_a_runner_alone_is_warned_of() {
     {
         add(id, check).exits(0).tells("none of them is pinned: whoever changes them decides");
     }
-    for (id, check) in [("e", "pytest -q tests/test_a.py"), ("f", "test -f a"), ("g", "cargo build && ./a")] {
+    project.write("Makefile", "test:\n\tsh tests/a.sh\nall:\n\tcc -o a a.c\n");
+    for (id, check) in [("m", "make -s test"), ("n", "cd . && just test"), ("o", "tox -q -e py")] {
+        add(id, check).exits(0).tells("nothing of it is pinned: whoever changes the tests that it runs decides");
+    }
+    for (id, check) in [
+        ("e", "pytest -q tests/test_a.py"),
+        ("f", "test -f a"),
+        ("g", "cargo build && ./a"),
+        ("h", "make all && ./a"),
+        ("i", "make test && sh tests/test_a.py"),
+    ] {
         let run = add(id, check);
         run.exits(0);
-        assert!(!run.stderr.contains("none of them is pinned"), "{check}: {}", run.stderr);
+        assert!(!run.stderr.contains("is pinned: whoever"), "{check}: {}", run.stderr);
     }
 }
