@@ -4,6 +4,8 @@ use std::fs;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
 
 use anyhow::Context;
 use anyhow::Result;
@@ -50,7 +52,10 @@ impl Loose<'_> {
     }
 
     fn put(&self, path: &Path, object: &Object) -> io::Result<()> {
-        let half = self.0.join(format!("{HALF}{}", object.id));
+        // Who writes without our lock may write the same object at the same time.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let half = self.0.join(format!("{HALF}{}_{number}", std::process::id()));
         let packed = object.packed()?;
         let write = || {
             fs::write(&half, &packed)?;
