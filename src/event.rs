@@ -1,5 +1,6 @@
 //! What happens, told as it happens: to the session's record on disk and to the person who watches.
 
+use crate::message::Usage;
 use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
@@ -40,6 +41,9 @@ pub enum Event {
     Retrying { reason: String, wait: f64 },
     /// What the run has used, the share of its prompts that came from the cache, and the limit it is nearest to.
     Spent { tokens: u64, cached: Option<f64>, cost: Option<f64>, nearest: String },
+    /// Something was paid beside the replies of the agent: `by` is `choice` or `notes`. `cost` in USD, absent when the price is
+    /// unknown.
+    Used { by: String, model: String, usage: Usage, cost: Option<f64> },
     /// Notes were chosen for the agent, `by` a model or by `words`, out of as many.
     Recalled { by: String, of: usize, notes: Vec<String> },
     /// After the session a model wrote `notes`; `cost` in USD, absent when the price is unknown; `ended` says what cut it short,

@@ -95,6 +95,7 @@ impl Narration {
             // Told elsewhere, or too small to be told: they are in the session's events.
             Event::CheckStarted { .. }
             | Event::Sent { .. }
+            | Event::Used { .. }
             | Event::ToolEnded { .. }
             | Event::Committed { .. }
             | Event::HookStep { .. } => Vec::new(),

@@ -42,11 +42,7 @@ pub(super) fn event(value: &Value) -> Option<Event> {
             Event::ToolEnded { turn, id: text("id"), name: text("name"), is_error, content, seconds }
         }
         "retrying" => Event::Retrying { reason: text("reason"), wait: amount("wait") },
-        "spent" => {
-            let tokens = value["tokens"].as_u64().unwrap_or_default();
-            let (cached, cost) = (value["cached"].as_f64(), value["cost"].as_f64());
-            Event::Spent { tokens, cached, cost, nearest: text("nearest") }
-        }
+        "spent" | "used" => of_money(value),
         "recalled" | "extracted" | "extraction_skipped" => of_notes(value),
         "check_started" => Event::CheckStarted { feature: text("feature") },
         "check_ended" => {
@@ -67,6 +63,18 @@ pub(super) fn event(value: &Value) -> Option<Event> {
         "session_ended" => Event::SessionEnded { session, reason: text("reason"), outcome: text("outcome") },
         _ => return None,
     })
+}
+
+/// Reads an event about what was paid.
+fn of_money(value: &Value) -> Event {
+    let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
+    let cost = value["cost"].as_f64();
+    if value["type"] == "used" {
+        let usage = serde_json::from_value(value["usage"].clone()).unwrap_or_default();
+        return Event::Used { by: text("by"), model: text("model"), usage, cost };
+    }
+    let (tokens, cached) = (value["tokens"].as_u64().unwrap_or_default(), value["cached"].as_f64());
+    Event::Spent { tokens, cached, cost, nearest: text("nearest") }
 }
 
 /// Reads an event about notes.
@@ -103,6 +111,7 @@ fn texts(value: &Value) -> BTreeMap<String, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::message::Usage;
     use serde_json::json;
 
     fn of_notes_all() -> Vec<Event> {
@@ -112,6 +121,14 @@ mod tests {
             Event::Recalled { by: s("words"), of: 3, notes: notes.clone() },
             Event::Extracted { model: s("m"), turns: 2, tokens: 9, cost, notes, ended: s("e") },
             Event::ExtractionSkipped { reason: s("r") },
+        ]
+    }
+
+    fn of_money_all() -> Vec<Event> {
+        let (usage, cost) = (Usage { input: 4, ..Usage::default() }, Some(0.5));
+        vec![
+            Event::Spent { tokens: 9, cached: Some(0.5), cost: None, nearest: "n".to_owned() },
+            Event::Used { by: "notes".to_owned(), model: "m".to_owned(), usage, cost },
         ]
     }
 
@@ -135,7 +152,6 @@ mod tests {
             Event::ToolStarted { turn: 2, id: s("i"), name: s("n"), input: json!({"x": [1]}) },
             Event::ToolEnded { turn: 2, id: s("i"), name: s("n"), is_error: true, content: json!("c"), seconds: 1.5 },
             Event::Retrying { reason: s("r"), wait: 2.5 },
-            Event::Spent { tokens: 9, cached: Some(0.5), cost: None, nearest: s("n") },
             Event::CheckStarted { feature: s("a") },
             Event::CheckEnded {
                 feature: s("f"),
@@ -151,7 +167,7 @@ mod tests {
             Event::HookStep { step: s("h") },
             Event::SessionEnded { session: 1, reason: s("r"), outcome: s("o") },
         ];
-        let events = [events, of_notes_all()].concat();
+        let events = [events, of_money_all(), of_notes_all()].concat();
         for event in &events {
             match event {
                 Event::RunStarted { .. }
@@ -163,6 +179,7 @@ mod tests {
                 | Event::ToolEnded { .. }
                 | Event::Retrying { .. }
                 | Event::Spent { .. }
+                | Event::Used { .. }
                 | Event::Recalled { .. }
                 | Event::Extracted { .. }
                 | Event::ExtractionSkipped { .. }

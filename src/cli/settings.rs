@@ -190,7 +190,9 @@ fn prices(config: &Config) -> Prices {
     };
     Prices {
         model: price(&config.agent.model),
-        small: price(&config.agent.small_model),
+        small: price(
+            Some(config.agent.small_model.as_str()).filter(|small| !small.is_empty()).unwrap_or(&config.agent.model),
+        ),
         extract: price(extract_model(config)),
     }
 }

@@ -6,6 +6,7 @@ use anyhow::Context;
 use anyhow::Result;
 use serde::Deserialize;
 use serde::Serialize;
+use serde_json::Value;
 use std::collections::BTreeMap;
 use std::fs;
 use std::io;
@@ -40,6 +41,16 @@ impl Spent {
         self.usage.add(*usage);
         self.cost = self.cost.zip(cost).map(|(before, more)| before + more);
     }
+}
+
+/// Returns what an event of a session's record says was paid for, and its cost; none when it tells of nothing of the kind.
+pub fn paid(event: &Value) -> Option<(Usage, Option<f64>)> {
+    let usage = match event["type"].as_str()? {
+        "replied" => Usage::paid(&event["message"]["usage"]),
+        "used" => serde_json::from_value(event["usage"].clone()).unwrap_or_default(),
+        _ => return None,
+    };
+    Some((usage, event["cost"].as_f64()))
 }
 
 /// The count of a run and of each feature.

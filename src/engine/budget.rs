@@ -90,7 +90,7 @@ impl Limit {
 pub struct Prices {
     /// Of the model that works.
     pub model: Option<Price>,
-    /// Of the small model; none: it is counted as the other one, which costs more.
+    /// Of the small model, or of the other one where there is none; none: it is counted as that, which costs more.
     pub small: Option<Price>,
     /// Of the one that writes notes after a session, likewise.
     pub extract: Option<Price>,
@@ -122,14 +122,18 @@ impl Budget {
         let Limits { run, session, feature, turns_per_session } = &self.limits;
         let money = match (self.prices.model, run.usd) {
             (Some(_), Some(_)) => None,
-            (Some(_), None) => Some("no limit in USD".to_owned()),
-            (None, _) => Some("cost unknown (no price for this model), so tokens bind".to_owned()),
+            (Some(_), None) => Some("no limit in USD"),
+            (None, _) => Some("cost unknown (no price for this model), so tokens bind"),
         };
+        // Better too high than unknown: an unknown cost would bind nothing.
+        let guessed = self.prices.model.is_some() && (self.prices.small.is_none() || self.prices.extract.is_none());
+        let guessed = guessed.then_some("a small model without a price counts at that of `agent.model`");
         let run = Limit { usd: run.usd.filter(|_| self.prices.model.is_some()), ..*run };
         let turns = turns_per_session.map(|turns| counted(turns as usize, "turn"));
         let session = session.in_words().into_iter().chain(turns).map(|limit| format!("{limit} a session"));
         let feature = feature.in_words().into_iter().map(|limit| format!("{limit} a feature"));
-        let limits: Vec<String> = money.into_iter().chain(run.in_words()).chain(session).chain(feature).collect();
+        let words = [money, guessed].into_iter().flatten().map(str::to_owned);
+        let limits: Vec<String> = words.chain(run.in_words()).chain(session).chain(feature).collect();
         format!("limits: {}", limits.join(" · "))
     }
 
@@ -203,16 +207,21 @@ impl Budget {
         pairs.iter().filter_map(|(limit, spent)| Some(limit.time?.saturating_sub(spent.time))).min()
     }
 
-    /// Counts a reply of the small model.
-    pub fn spend_small(&mut self, usage: &Usage) {
+    /// Counts a reply of the small model, and returns its cost.
+    pub fn spend_small(&mut self, usage: &Usage) -> Option<f64> {
         let price = self.prices.small.or(self.prices.model);
-        self.add(usage, price);
+        self.add(usage, price)
     }
 
-    /// Counts a reply of the model that writes notes after a session, and returns its cost.
-    pub fn spend_extract(&mut self, usage: &Usage) -> Option<f64> {
-        let price = self.prices.extract.or(self.prices.model);
-        self.add(usage, price)
+    /// Counts a reply of the model that writes notes after a session on a feature, and returns its cost.
+    pub fn spend_extract(&mut self, feature: Option<&str>, usage: &Usage) -> Option<f64> {
+        let cost = self.add(usage, self.prices.extract.or(self.prices.model));
+        // The session has ended its count, and the feature goes on with its own.
+        if let Some(id) = feature {
+            self.account.feature_mut(id).add(usage, cost);
+            self.account.save();
+        }
+        cost
     }
 
     fn add(&mut self, usage: &Usage, price: Option<Price>) -> Option<f64> {
@@ -387,7 +396,9 @@ mod tests {
             budget.spend_small(&used(1_000_000, 0));
             assert_eq!(budget.account.run().cost, Some(cost));
             let mut budget = start(Limit::default(), Prices { extract: small, ..KNOWN });
-            assert_eq!(budget.spend_extract(&used(1_000_000, 0)), Some(cost));
+            assert_eq!(budget.spend_extract(Some("login"), &used(1_000_000, 0)), Some(cost));
+            assert_eq!(budget.account.feature("login").cost, Some(cost), "it is the feature's too");
+            assert_eq!(budget.account.run().usage.total(), 1_000_000, "and counted once");
         }
     }
 

@@ -128,7 +128,8 @@ fn write(
     let origin = ws.origin(Some(session.number), session.feature.as_deref());
     let artifacts = Artifacts::new(&session.artifacts, &ws.settings.secrets);
     let mut notebook = Notebook::new(&mut ws.memory, origin, artifacts, ws.settings.tools);
-    let mut purse = Purse { budget, how, used: Spent::default() };
+    let feature = session.feature.as_deref();
+    let mut purse = Purse { budget, how, feature, sink: &ws.voice, used: Spent::default() };
     let driver = Driver { client, settings: &settings, sink: &Unheard, interrupt: ws.interrupt };
     let ended = driver::drive(&driver, &mut notebook, &opening, &mut purse)?;
     let notes = notebook.changed().iter().cloned().collect();
@@ -156,6 +157,8 @@ fn open(ws: &mut Workspace, how: &Extract, session: &Session, ending: &Ending, c
 struct Purse<'a> {
     budget: &'a mut Budget,
     how: &'a Extract,
+    feature: Option<&'a str>,
+    sink: &'a dyn Sink,
     used: Spent,
 }
 
@@ -174,8 +177,11 @@ impl Meter for Purse<'_> {
     }
 
     fn spend(&mut self, usage: &Usage) -> Option<f64> {
-        let cost = self.budget.spend_extract(usage);
+        let cost = self.budget.spend_extract(self.feature, usage);
         self.used.add(usage, cost);
+        // At once, since a kill may come before the end; the driver's own words are not heard.
+        self.sink.take(&Event::Used { by: "notes".to_owned(), model: self.how.model.clone(), usage: *usage, cost });
+        self.sink.take(&self.budget.spent());
         cost
     }
 

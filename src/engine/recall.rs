@@ -4,6 +4,7 @@
 //! set, else by words. Only the chosen ones are read.
 
 use crate::clock::Clock;
+use crate::driver::Meter;
 use crate::engine::budget::Budget;
 use crate::engine::rank;
 use crate::engine::settings;
@@ -13,6 +14,7 @@ use crate::event::Sink;
 use crate::memory::Listed;
 use crate::memory::Store;
 use crate::message::Message;
+use crate::message::Usage;
 use crate::message::text_block;
 use crate::prompts;
 use crate::prompts::Recalled;
@@ -140,12 +142,19 @@ fn ask<'a>(
             return Ok(None);
         }
     };
-    budget.spend_small(&reply.usage);
+    pay(ws, budget, model, &reply.usage);
     let chosen = read(&reply.text(), notes);
     if chosen.is_none() {
         ws.notice(format!("notes are chosen by words: `{model}` answered with something else than a list of paths"));
     }
     Ok(chosen)
+}
+
+/// Counts what the small model used, and tells.
+fn pay(ws: &Workspace, budget: &mut Budget, model: &str, usage: &Usage) {
+    let cost = budget.spend_small(usage);
+    ws.voice.take(&Event::Used { by: "choice".to_owned(), model: model.to_owned(), usage: *usage, cost });
+    ws.voice.take(&budget.spent());
 }
 
 /// Reads a JSON array of paths out of an answer; what is no listed note is passed over.

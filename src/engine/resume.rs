@@ -5,6 +5,7 @@
 
 use crate::driver::Past;
 use crate::engine::account::Spent;
+use crate::engine::account::paid;
 use crate::engine::meanwhile;
 use crate::engine::pick;
 use crate::engine::prepare;
@@ -19,7 +20,6 @@ use crate::engine::workspace::Workspace;
 use crate::memory::Filter;
 use crate::memory::ToolUse;
 use crate::message::ToolCall;
-use crate::message::Usage;
 use crate::transcript;
 use anyhow::Result;
 use jiff::Timestamp;
@@ -153,9 +153,11 @@ fn was_judged_at_its_end(ws: &Workspace, number: u32, id: &str) -> Result<bool> 
 /// Adds up what the session used, by its record; the time in which nobody worked on it does not count.
 fn used(events: &[Value]) -> Spent {
     let mut spent = Spent::default();
-    for event in events.iter().filter(|event| event["type"] == "replied") {
-        spent.turns += 1;
-        spent.add(&Usage::paid(&event["message"]["usage"]), event["cost"].as_f64());
+    for event in events {
+        spent.turns += u32::from(event["type"] == "replied");
+        if let Some((usage, cost)) = paid(event) {
+            spent.add(&usage, cost);
+        }
     }
     let at = |event: &Value| event["at"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
     let mut began = None;

@@ -2,6 +2,8 @@
 
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::engine::account::Spent;
+use crate::engine::account::paid;
 use crate::engine::checkout;
 use crate::engine::facts;
 use crate::engine::pick;
@@ -9,7 +11,6 @@ use crate::engine::run;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::memory::SPEC;
-use crate::message::Usage;
 use crate::transcript;
 use anyhow::Result;
 use serde::Serialize;
@@ -80,7 +81,7 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
     let head = ws.project.head()?;
     let tree = head.as_ref().map(|head| head.tree.clone()).unwrap_or_default();
     let required = || checklist.features().iter().filter(|feature| feature.required);
-    let (sessions, usage, cost) = sessions(ws)?;
+    let (sessions, spent) = sessions(ws)?;
     Ok(Report {
         project: ws.project.root().to_owned(),
         memory: ws.memory.place().repository.clone(),
@@ -102,9 +103,9 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
         },
         waiting: pick::reasons(&checklist, &tree),
         sessions,
-        tokens: usage.total(),
-        cached: usage.cached(),
-        cost,
+        tokens: spent.usage.total(),
+        cached: spent.usage.cached(),
+        cost: spent.cost,
         has_spec: ws.memory.read(SPEC)?.is_some(),
         sandbox: ws.settings.sandbox_foreseen.to_owned(),
         checkout: checkout::checkout(ws, &checklist)?,
@@ -129,16 +130,13 @@ fn line(feature: &Feature, state: State) -> Line {
 }
 
 /// Reads the sessions' records: their features and ends, and what all of them used.
-fn sessions(ws: &Workspace) -> Result<(Vec<Session>, Usage, Option<f64>)> {
+fn sessions(ws: &Workspace) -> Result<(Vec<Session>, Spent)> {
     let dir = ws.sessions();
-    let (mut sessions, mut usage, mut cost) = (Vec::new(), Usage::default(), Some(0.0));
+    let (mut sessions, mut spent) = (Vec::new(), Spent::default());
     for number in transcript::sessions(&dir)? {
         let events = transcript::read(&dir, number)?;
         let of_type = |name: &str| events.iter().filter(|event| event["type"] == name).collect::<Vec<_>>();
-        for reply in of_type("replied") {
-            usage.add(Usage::paid(&reply["message"]["usage"]));
-            cost = cost.zip(reply["cost"].as_f64()).map(|(sum, one)| sum + one);
-        }
+        events.iter().filter_map(paid).for_each(|(usage, cost)| spent.add(&usage, cost));
         let text = |event: Option<&&Value>, key: &str| event.and_then(|event| event[key].as_str()).map(str::to_owned);
         sessions.push(Session {
             number,
@@ -146,8 +144,9 @@ fn sessions(ws: &Workspace) -> Result<(Vec<Session>, Usage, Option<f64>)> {
             ended: text(of_type("session_ended").last(), "reason"),
         });
     }
-    // Where nothing was asked, nothing is known.
-    Ok((sessions, usage, cost.filter(|_| usage.total() > 0)))
+    // Where nothing was asked and there is no price, nothing is known.
+    spent.cost = spent.cost.filter(|_| spent.usage.total() > 0 || ws.settings.prices.model.is_some());
+    Ok((sessions, spent))
 }
 
 /// Stands for the state of a feature that is in the checklist no more.

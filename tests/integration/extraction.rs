@@ -72,6 +72,33 @@ fn a_second_agent_writes_what_the_first_one_did_not() {
     assert!(at("memory: create notes/port.md") < at("progress: session 1"), "the entry is safe before: {log:?}");
 }
 
+/// The figures of the run, of `status` and of the feature leave nothing out that was paid.
+#[test]
+fn what_it_costs_is_in_every_figure() {
+    let dear = || session([json!({"text": "well", "usage": {"input_tokens": 90_000, "output_tokens": 20_000}})]);
+    let project = ready([busy("b")], [dear()]);
+
+    let run = project.run(["run", "--sessions", "1", "--set", "recall.extract_model=small", "--budget", "0.5"]);
+
+    run.exits(3).tells("a small model without a price counts at that of `agent.model`").tells("110k tokens, ");
+    let used = event(&project, 1, "used");
+    assert_eq!(
+        (&used["by"], &used["model"], &used["usage"]["input"]),
+        (&json!("notes"), &json!("small"), &json!(90_000))
+    );
+    let told: Value = serde_json::from_str(&project.run(["status", "--json"]).stdout).unwrap();
+    let keys = ["input_tokens", "output_tokens", "cache_creation_input_tokens", "cache_read_input_tokens"];
+    let of_reply = |event: &Value| keys.iter().filter_map(|key| event["message"]["usage"][*key].as_u64()).sum::<u64>();
+    let replied: u64 = project.events(1).iter().map(of_reply).sum();
+    let noted: u64 = used["usage"].as_object().unwrap().values().filter_map(Value::as_u64).sum();
+    assert!(noted >= 110_000, "{used}");
+    assert_eq!(told["tokens"], replied + noted);
+    assert!(told["cost"].as_f64().unwrap() > used["cost"].as_f64().unwrap(), "{told}");
+    run.tells(&format!("spent so far: {}k tokens", told["tokens"].as_u64().unwrap() / 1000));
+    let books: Value = serde_json::from_str(&project.read(".git/longhaul/spent.json")).unwrap();
+    assert_eq!(books["features"]["a"]["cost"], told["cost"]);
+}
+
 #[test]
 fn its_conversation_is_no_part_of_the_sessions() {
     let project = ready([busy("a")], [noting()]);

@@ -96,6 +96,9 @@ fn a_small_model_chooses_where_there_is_one_and_words_where_it_says_nothing_of_u
         .tells("recalled: notes/db.md (of 2 notes, chosen by words)");
     let asked = &project.played().side_requests()[0];
     assert_eq!(asked["model"], "small");
+    let used = project.events(2).into_iter().find(|event| event["type"] == "used").unwrap();
+    assert_eq!((&used["by"], &used["model"]), (&json!("choice"), &json!("small")));
+    assert!(used["usage"]["input"].as_u64().unwrap() > 0, "{used}");
     let manifest = asked["messages"][0]["content"][0]["text"].as_str().unwrap();
     assert!(manifest.contains("- [db](notes/db.md) · project · "), "{manifest}");
     assert!(!manifest.contains("The whole of"), "it sees the front matter alone: {manifest}");
