@@ -41,7 +41,7 @@ pub enum Event {
     Retrying { reason: String, wait: f64 },
     /// What the run has used, the share of its prompts that came from the cache, and the limit it is nearest to.
     Spent { tokens: u64, cached: Option<f64>, cost: Option<f64>, nearest: String },
-    /// Something was paid beside the replies of the agent: `by` is `choice` or `notes`. `cost` in USD, absent when the price is
+    /// Something was paid beside the replies of the agent: `by` is `choice`, `notes` or `broken reply`. `cost` in USD, absent when the price is
     /// unknown.
     Used { by: String, model: String, usage: Usage, cost: Option<f64> },
     /// Notes were chosen for the agent, `by` a model or by `words`, out of as many.

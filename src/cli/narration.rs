@@ -71,11 +71,10 @@ impl Narration {
             }
             Event::Retrying { reason, wait } => vec![retrying_line(reason, *wait)],
             Event::Spent { tokens, cached, cost, nearest } => {
-                let cached =
-                    cached.map(|share| format!(", {:.0} % cached", (share * 100.0).floor())).unwrap_or_default();
-                self.spent = Some(format!("{}{cached} · {} · nearest limit: {nearest}", count(*tokens), price(*cost)));
+                self.spent = Some(spent_text((*tokens, *cached), *cost, nearest));
                 Vec::new()
             }
+            Event::Used { by, usage, cost, .. } if by == "broken reply" => vec![lost_line(usage.total(), *cost)],
             Event::Recalled { notes, by, of } => vec![recalled_line(notes, by, *of)],
             Event::Extracted { model, turns, tokens, cost, notes, ended } => {
                 vec![extracted_line((model, *turns), (*tokens, *cost), notes, ended)]
@@ -189,6 +188,16 @@ fn extracted_line(
 
 fn counted(notes: usize) -> String {
     if notes == 1 { "1 note".to_owned() } else { format!("{notes} notes") }
+}
+
+fn spent_text((tokens, cached): (u64, Option<f64>), cost: Option<f64>, nearest: &str) -> String {
+    let cached = cached.map(|share| format!(", {:.0} % cached", (share * 100.0).floor())).unwrap_or_default();
+    format!("{}{cached} · {} · nearest limit: {nearest}", count(tokens), price(cost))
+}
+
+fn lost_line(tokens: u64, cost: Option<f64>) -> Line {
+    let used = format!("; the service bills it all the same: {}, {}", count(tokens), price(cost));
+    Line::new(Tone::Careful, "a reply is lost").add(Tone::Plain, &used)
 }
 
 fn cleared_line(results: usize, tokens: u64) -> Line {

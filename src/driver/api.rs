@@ -1,5 +1,6 @@
 //! The loop over a Messages API.
 
+use std::ops::ControlFlow;
 use std::time::Instant;
 
 use anyhow::Result;
@@ -24,6 +25,7 @@ use crate::message::Reply;
 use crate::message::StopReason;
 use crate::message::ToolCall;
 use crate::message::ToolResult;
+use crate::message::Usage;
 use crate::message::text_block;
 use crate::process::Interrupt;
 use crate::provider::Client;
@@ -37,6 +39,8 @@ const WINDOW_ALMOST_FULL: f64 = 0.8;
 const WINDOW_FULL: f64 = 0.95;
 /// Replies of the agent whose texts tell what it is at.
 const NEWEST_TEXTS: usize = 3;
+/// What was paid for a reply that broke or was cut off.
+const BROKEN: &str = "broken reply";
 
 /// What every turn needs.
 pub struct Driver<'a> {
@@ -184,13 +188,15 @@ impl Session<'_> {
         let usual = self.driver.settings.max_tokens;
         let larger = usual.saturating_mul(LARGER);
         meter.turn();
-        let reply = match self.send(toolbox, if self.cuts > 0 { larger } else { usual }) {
+        let reply = match self.send(toolbox, meter, if self.cuts > 0 { larger } else { usual }) {
             // The model cannot write that much in one reply.
             Err(Failure::Refused { kind, .. }) if self.cuts > 0 && kind == "invalid_request_error" => {
-                self.send(toolbox, usual)
+                self.send(toolbox, meter, usual)
             }
-            Err(failure) if failure.is_of_thinking() && self.forget_thinking() => self.send(toolbox, usual),
-            Err(Failure::TooLong { .. }) if self.make_room(toolbox, Reason::Refused) => self.send(toolbox, usual),
+            Err(failure) if failure.is_of_thinking() && self.forget_thinking() => self.send(toolbox, meter, usual),
+            Err(Failure::TooLong { .. }) if self.make_room(toolbox, Reason::Refused) => {
+                self.send(toolbox, meter, usual)
+            }
             reply => reply,
         };
         let mut reply = reply.map_err(|failure| of_failure(failure, meter))?;
@@ -215,11 +221,18 @@ impl Session<'_> {
         }
     }
 
-    fn send(&self, toolbox: &dyn Tools, max_tokens: u32) -> Result<Reply, Failure> {
+    fn send(&self, toolbox: &dyn Tools, meter: &mut dyn Meter, max_tokens: u32) -> Result<Reply, Failure> {
         let mut on_retry = |reason: &str, wait: std::time::Duration| {
             self.tell(&Event::Retrying { reason: reason.to_owned(), wait: wait.as_secs_f64() });
         };
-        self.driver.client.send(&self.request(toolbox, max_tokens), self.driver.interrupt, &mut on_retry)
+        let mut on_lost = |usage: &Usage| {
+            let (cost, model) = (meter.spend(usage), self.driver.settings.model.clone());
+            self.tell(&Event::Used { by: BROKEN.to_owned(), model, usage: *usage, cost });
+            self.tell(&meter.spent());
+            meter.used_up().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+        };
+        let (client, interrupt) = (self.driver.client, self.driver.interrupt);
+        client.send_paying(&self.request(toolbox, max_tokens), interrupt, &mut on_retry, &mut on_lost)
     }
 
     /// Takes all thinking out, where the service refuses some: each piece holds only after all that stood before it, so that
@@ -402,7 +415,9 @@ fn of_failure(failure: Failure, meter: &mut dyn Meter) -> Ending {
     match failure {
         Failure::Interrupted => Ending::Interrupted,
         Failure::TooLong { message } => Ending::Full(format!("the conversation is too long for the model: {message}")),
-        Failure::OutOfTime => Ending::Limit(meter.exhausted().unwrap_or_else(|| failure.to_string())),
+        Failure::OutOfTime | Failure::Spent => {
+            Ending::Limit(meter.used_up().or_else(|| meter.exhausted()).unwrap_or_else(|| failure.to_string()))
+        }
         failure => Ending::Provider(failure),
     }
 }

@@ -35,6 +35,8 @@ pub const FUTILE: u32 = 6;
 pub trait Meter {
     /// Says which limit is reached.
     fn exhausted(&mut self) -> Option<String>;
+    /// Says which limit in tokens, money or time is reached; while a turn is under way, the number of turns is none of it.
+    fn used_up(&mut self) -> Option<String>;
     /// Counts a request.
     fn turn(&mut self);
     /// Counts a reply's tokens and returns their cost in USD, when the price is known.

@@ -46,9 +46,16 @@ impl Sink for Record<'_> {
 /// Allows a number of turns.
 struct Turns(u32, u64);
 
+/// As many tokens may be used as no test uses by replies that are whole.
+const TOKENS: u64 = 5_000_000;
+
 impl Meter for Turns {
     fn exhausted(&mut self) -> Option<String> {
         (self.0 == 0).then(|| "the turns are used up".to_owned())
+    }
+
+    fn used_up(&mut self) -> Option<String> {
+        (self.1 >= TOKENS).then(|| "the tokens are used up".to_owned())
     }
 
     fn turn(&mut self) {

@@ -282,13 +282,17 @@ fn grouped(number: u64) -> String {
 
 impl Meter for Budget {
     fn exhausted(&mut self) -> Option<String> {
-        let run = self.run_exhausted();
-        let session = self.limits.session.reached("the session's", &self.session);
         let turns = self.limits.turns_per_session.filter(|turns| self.turns >= *turns);
         let turns = turns.map(|turns| format!("the limit of {} a session is reached", counted(turns as usize, "turn")));
+        self.used_up().or(turns)
+    }
+
+    fn used_up(&mut self) -> Option<String> {
+        let run = self.run_exhausted();
+        let session = self.limits.session.reached("the session's", &self.session);
         let feature = self.feature.as_deref().map(|id| self.account.feature(id));
         let feature = feature.and_then(|spent| self.limits.feature.reached("the feature's", &spent));
-        run.or(session).or(turns).or(feature)
+        run.or(session).or(feature)
     }
 
     fn turn(&mut self) {

@@ -167,6 +167,10 @@ impl Meter for Purse<'_> {
         if self.used.turns >= self.how.turns {
             return Some(format!("its limit of {} is reached", counted(self.how.turns as usize, "turn")));
         }
+        self.used_up()
+    }
+
+    fn used_up(&mut self) -> Option<String> {
         let tokens = (self.used.usage.total() >= self.how.tokens).then_some(self.how.tokens);
         let tokens = tokens.map(|tokens| format!("its limit of {tokens} tokens is reached"));
         tokens.or_else(|| self.budget.run_exhausted())

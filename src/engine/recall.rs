@@ -23,6 +23,7 @@ use crate::provider::Request;
 use anyhow::Result;
 use jiff::civil::Date;
 use std::collections::BTreeSet;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
@@ -135,7 +136,11 @@ fn ask<'a>(
         deadline: Some(Instant::now() + PATIENCE),
         ..Request::default()
     };
-    let reply = match client.send(&request, ws.interrupt, &mut |_, _| {}) {
+    let mut on_lost = |usage: &Usage| {
+        pay(ws, budget, model, usage);
+        budget.run_exhausted().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+    };
+    let reply = match client.send_paying(&request, ws.interrupt, &mut |_, _| {}, &mut on_lost) {
         Ok(reply) => reply,
         Err(failure) => {
             ws.notice(format!("notes are chosen by words: `{model}` gave no answer: {failure}"));

@@ -25,6 +25,8 @@ pub enum Failure {
     TooLong { message: String },
     /// The request's deadline came before a whole reply.
     OutOfTime,
+    /// What may be spent was used up by replies that broke.
+    Spent,
 }
 
 impl Failure {
@@ -98,6 +100,7 @@ impl fmt::Display for Failure {
                 formatter,
                 "the conversation is too long for the model service: {message}; a new session starts with a short one"
             ),
+            Self::Spent => write!(formatter, "what may be spent was used up by replies that broke"),
             Self::OutOfTime => write!(formatter, "the time ended before the model service gave a whole reply"),
         }
     }

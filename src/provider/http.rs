@@ -17,6 +17,7 @@ use super::wire::Body;
 use super::wire::ServiceError;
 use crate::clock::Clock;
 use crate::message::Reply;
+use crate::message::Usage;
 use crate::process::Interrupt;
 use anyhow::Context;
 use anyhow::Result;
@@ -28,12 +29,14 @@ use reqwest::Url;
 use reqwest::header::HeaderMap;
 use reqwest::header::HeaderValue;
 use reqwest::redirect::Policy;
+use std::cell::Cell;
 use std::collections::hash_map::RandomState;
 use std::future::pending;
 use std::hash::BuildHasher;
 use std::hash::Hasher;
 use std::io;
 use std::net::IpAddr;
+use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
@@ -96,21 +99,41 @@ impl Client {
     /// Sends a request and returns the whole reply. Blocks, and ends at once when interrupted or at the request's deadline.
     ///
     /// `on_retry` hears why an attempt failed and how long the wait before the next one is. Must not be called from
-    /// within an asynchronous runtime.
+    /// within an asynchronous runtime. What dropped replies cost is not told; see [`Client::send_paying`].
     pub fn send(
         &self,
         request: &Request,
         interrupt: &Interrupt,
         on_retry: &mut dyn FnMut(&str, Duration),
     ) -> Result<Reply, Failure> {
+        self.send_paying(request, interrupt, on_retry, &mut |_| ControlFlow::Continue(()))
+    }
+
+    /// As [`Client::send`]; `on_lost` hears what a reply had used that broke or was cut off, since the service bills that
+    /// too, and says whether to ask again.
+    pub fn send_paying(
+        &self,
+        request: &Request,
+        interrupt: &Interrupt,
+        on_retry: &mut dyn FnMut(&str, Duration),
+        on_lost: &mut dyn FnMut(&Usage) -> ControlFlow<()>,
+    ) -> Result<Reply, Failure> {
+        let heard = Cell::default();
+        let mut lost = || {
+            Some(heard.take())
+                .filter(|usage| *usage != Usage::default())
+                .map_or(ControlFlow::Continue(()), |usage| on_lost(&usage))
+        };
         let sent = self.block_on(async {
             tokio::select! {
                 biased;
                 () = interrupt.wait() => Err(Failure::Interrupted),
-                result = self.ask(request, on_retry) => result,
+                result = self.ask(request, &heard, on_retry, &mut lost) => result,
                 () = passed(request.deadline) => Err(Failure::OutOfTime),
             }
         });
+        // The deadline or an interrupt may have cut one off; there is no further attempt to forbid.
+        let _ = lost();
         sent.unwrap_or_else(|error| Err(Failure::Unavailable { tried: format!("could not start a request: {error}") }))
     }
 
@@ -123,7 +146,14 @@ impl Client {
         Ok(result)
     }
 
-    async fn ask(&self, request: &Request, on_retry: &mut dyn FnMut(&str, Duration)) -> Result<Reply, Failure> {
+    /// Asks until a whole reply comes; `heard` is what the reply under way has told of its tokens, `lost` takes it.
+    async fn ask(
+        &self,
+        request: &Request,
+        heard: &Cell<Usage>,
+        on_retry: &mut dyn FnMut(&str, Duration),
+        lost: &mut dyn FnMut() -> ControlFlow<()>,
+    ) -> Result<Reply, Failure> {
         let (mut body, mut headers) = self.rendered(request);
         let mut outage = Outage::new(&self.settings, request.deadline);
         if request.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -131,11 +161,19 @@ impl Client {
         }
         loop {
             let fault =
-                match timeout(self.settings.idle * ANSWER_IDLES, self.attempt(body.clone(), headers.clone())).await {
-                    Ok(Ok(reply)) => return Ok(reply),
+                match timeout(self.settings.idle * ANSWER_IDLES, self.attempt(body.clone(), headers.clone(), heard))
+                    .await
+                {
+                    Ok(Ok(reply)) => {
+                        heard.take();
+                        return Ok(reply);
+                    }
                     Ok(Err(fault)) => fault,
                     Err(_) => Fault::Broken(format!("no end after {:?}", self.settings.idle * ANSWER_IDLES)),
                 };
+            if lost().is_break() {
+                return Err(Failure::Spent);
+            }
             if let Some(told) = self.leave_out(&fault, request) {
                 on_retry(&self.without_key(&told), Duration::ZERO);
                 (body, headers) = self.rendered(request);
@@ -180,13 +218,13 @@ impl Client {
         Some(format!("the service does not take {named}, which is left out from now on: {fault}"))
     }
 
-    async fn attempt(&self, body: Bytes, headers: HeaderMap) -> Result<Reply, Fault> {
+    async fn attempt(&self, body: Bytes, headers: HeaderMap, heard: &Cell<Usage>) -> Result<Reply, Fault> {
         let request = self.http.post(self.endpoint.clone()).headers(headers).body(body);
         let limit = self.settings.idle * HEAD_IDLES;
         let answer = timeout(limit, request.send()).await.map_err(|_| Fault::Silent(limit))?;
         let response = answer.map_err(|error| self.connection_fault(&error))?;
         match response.status().as_u16() {
-            200..=299 => self.read_reply(response).await,
+            200..=299 => self.read_reply(response, heard).await,
             300..=399 => Err(redirected(&response)),
             status => {
                 let hints = Hints::read(|name| response.headers().get(name)?.to_str().ok(), Clock::system().now());
@@ -196,10 +234,10 @@ impl Client {
         }
     }
 
-    async fn read_reply(&self, response: Response) -> Result<Reply, Fault> {
+    async fn read_reply(&self, response: Response, heard: &Cell<Usage>) -> Result<Reply, Fault> {
         let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
         match content_type.unwrap_or("text/event-stream") {
-            kind if kind.starts_with("text/event-stream") => self.read_stream(response).await,
+            kind if kind.starts_with("text/event-stream") => self.read_stream(response, heard).await,
             kind if kind.starts_with("application/json") => {
                 let body = self.read_body(response, REPLY_LIMIT).await?;
                 let message = serde_json::from_slice(&body)
@@ -210,12 +248,16 @@ impl Client {
         }
     }
 
-    async fn read_stream(&self, mut response: Response) -> Result<Reply, Fault> {
+    async fn read_stream(&self, mut response: Response, heard: &Cell<Usage>) -> Result<Reply, Fault> {
         let mut reader = ReplyReader::new();
         // Whatever follows `message_stop` is not waited for.
         while !reader.is_whole() {
             match self.chunk(&mut response).await? {
-                Some(bytes) => reader.feed(&bytes).map_err(broken)?,
+                Some(bytes) => {
+                    let fed = reader.feed(&bytes);
+                    heard.set(reader.usage());
+                    fed.map_err(broken)?;
+                }
                 None => break,
             }
         }

@@ -9,6 +9,7 @@ use super::sse::RawEvent;
 use super::wire::ServiceError;
 use crate::message::Reply;
 use crate::message::StopReason;
+use crate::message::Usage;
 use serde_json::Map;
 use serde_json::Value;
 use serde_json::json;
@@ -99,6 +100,11 @@ impl ReplyReader {
     /// Tells whether `message_stop` arrived; what follows it is passed over.
     pub fn is_whole(&self) -> bool {
         self.whole
+    }
+
+    /// Returns what the stream told so far of the tokens used.
+    pub fn usage(&self) -> Usage {
+        self.message.as_ref().and_then(|message| message.get("usage")).map(Usage::paid).unwrap_or_default()
     }
 
     /// Ends the stream and returns the reply.

@@ -17,6 +17,7 @@ use longhaul::provider::Secret;
 use longhaul::provider::Settings;
 use serde_json::json;
 use std::net::TcpListener;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 use std::time::Instant;
@@ -434,4 +435,24 @@ fn a_missing_or_broken_key_names_its_variable() {
     assert!(
         !format!("{:?}", Client::new(settings("https://example.com".to_owned())).unwrap()).contains("key-of-this-test")
     );
+}
+
+/// What a reply cost that was cut off at the deadline, or broke, is told to whoever pays.
+#[test]
+fn what_a_dropped_reply_used_is_told() {
+    let begun = "event: message_start\ndata: {\"type\":\"message_start\",\"message\":{\"id\":\"m\",\"role\":\"assistant\",\
+                 \"content\":[],\"usage\":{\"input_tokens\":400,\"output_tokens\":1}}}\n\n";
+    let more =
+        "event: message_delta\ndata: {\"type\":\"message_delta\",\"delta\":{},\"usage\":{\"output_tokens\":9}}\n\n";
+    let broken = |body: String| Answer::new(200, &[STREAM], body);
+    let replay = Replay::start(vec![broken(begun.to_owned()), broken(format!("{begun}{more}")), broken(String::new())]);
+    let settings = Settings { outage_budget: LONG, ..settings(replay.base_url()) };
+    let mut lost = Vec::new();
+    let result =
+        Client::new(settings).unwrap().send_paying(&request(), &Interrupt::new(), &mut |_, _| {}, &mut |usage| {
+            lost.push((usage.input, usage.output));
+            if lost.len() < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+        });
+    assert_eq!((result.unwrap_err(), lost), (Failure::Spent, vec![(400, 1), (400, 9)]));
+    replay.requests();
 }

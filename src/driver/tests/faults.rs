@@ -158,6 +158,23 @@ fn a_thousand_breaks_within_replies_run_no_tool_twice_and_cost_one_request_each(
 }
 
 #[test]
+fn what_a_broken_reply_used_is_counted_and_bounds_the_asking_again() {
+    let broken = r#"{ text = "abc", cut = 3, usage = { input_tokens = 2_000_000 } },"#;
+
+    let played = play(&mut Bench::new(), &format!("{broken}{{ text = \"bye\" }}"), Play::default());
+    assert_eq!(*played.ending(), Ending::Stopped);
+    let used = played.of("used")[0];
+    assert_eq!((&used["by"], &used["cost"]), (&json!("broken reply"), &json!(0.5)));
+    assert!(used["usage"]["input"].as_u64().unwrap() >= 2_000_000, "{used}");
+    assert_eq!((played.of("used").len(), played.of("replied").len()), (1, 1), "a whole one is counted once");
+
+    // The last turn may be asked again; what bounds it is what it costs.
+    let played = play(&mut Bench::new(), &broken.repeat(9), Play { turns: 1, ..Play::default() });
+    assert_eq!(*played.ending(), Ending::Limit("the tokens are used up".to_owned()));
+    assert_eq!((played.requests.len(), played.of("used").len()), (3, 3));
+}
+
+#[test]
 fn a_call_by_a_name_that_the_service_would_not_take_back_goes_by_another() {
     let call = r#"{ tools = [{ name = "no such: tool", input = { } }] }, { text = "bye" },"#;
     let played = play(&mut Bench::new(), call, Play::default());

@@ -276,3 +276,18 @@ fn a_script_that_runs_out_and_an_endpoint_that_is_down_are_faults_of_the_provide
     run.exits(5).tells("127.0.0.1:9");
     assert_eq!(project.stored("a")["attempts"], 0);
 }
+
+/// A limit in time cuts a reply off; what the service told of its tokens is in the books, and in the status.
+#[test]
+fn a_reply_that_is_cut_off_is_in_the_books() {
+    let cut_off = session([json!({"text": "…", "silence": "60s", "usage": {"input_tokens": 400_000}})]);
+    let project = Project::ready().feature("a", "test -f a").model([cut_off]);
+
+    let run = project.run(["run", "--sessions", "1", "--set", "budget.session_time=2s"]);
+
+    run.exits(3).tells("a reply is lost; the service bills it all the same: 40").tells("spent so far: 40");
+    let used: Vec<_> = project.events(1).into_iter().filter(|event| event["type"] == "used").collect();
+    assert_eq!((used.len(), &used[0]["by"]), (1, &json!("broken reply")));
+    let told: serde_json::Value = serde_json::from_str(&project.run(["status", "--json"]).stdout).unwrap();
+    assert!(told["tokens"].as_u64().unwrap() >= 400_000 && told["cost"] == used[0]["cost"], "{told}");
+}
