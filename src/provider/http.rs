@@ -51,6 +51,9 @@ const CONNECT_LIMIT: Duration = Duration::from_secs(10);
 /// reply is whole.
 const HEAD_IDLES: u32 = 4;
 
+/// Nothing but pings may come for as long: they tell of a service that is there, and thinking takes its time.
+const PING_IDLES: u32 = HEAD_IDLES;
+
 /// A whole answer may take this many times the idle limit, though bytes keep dripping.
 const ANSWER_IDLES: u32 = 40;
 
@@ -118,9 +121,9 @@ impl Client {
         on_retry: &mut dyn FnMut(&str, Duration),
         on_lost: &mut dyn FnMut(&Usage) -> ControlFlow<()>,
     ) -> Result<Reply, Failure> {
-        let heard = Cell::default();
+        let heard = Heard::default();
         let mut lost = || {
-            Some(heard.take())
+            Some(heard.usage.take())
                 .filter(|usage| *usage != Usage::default())
                 .map_or(ControlFlow::Continue(()), |usage| on_lost(&usage))
         };
@@ -146,11 +149,11 @@ impl Client {
         Ok(result)
     }
 
-    /// Asks until a whole reply comes; `heard` is what the reply under way has told of its tokens, `lost` takes it.
+    /// Asks until a whole reply comes; `heard` is what the reply under way has told, `lost` takes its tokens.
     async fn ask(
         &self,
         request: &Request,
-        heard: &Cell<Usage>,
+        heard: &Heard,
         on_retry: &mut dyn FnMut(&str, Duration),
         lost: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Reply, Failure> {
@@ -160,17 +163,21 @@ impl Client {
             return Err(Failure::OutOfTime);
         }
         loop {
-            let fault =
-                match timeout(self.settings.idle * ANSWER_IDLES, self.attempt(body.clone(), headers.clone(), heard))
-                    .await
-                {
-                    Ok(Ok(reply)) => {
-                        heard.take();
-                        return Ok(reply);
-                    }
-                    Ok(Err(fault)) => fault,
-                    Err(_) => Fault::Broken(format!("no end after {:?}", self.settings.idle * ANSWER_IDLES)),
-                };
+            let (began, limit) = (Instant::now(), self.head_limit(&outage));
+            heard.at.take();
+            let fault = match timeout(
+                self.settings.idle * ANSWER_IDLES,
+                self.attempt(body.clone(), headers.clone(), limit, heard),
+            )
+            .await
+            {
+                Ok(Ok(reply)) => {
+                    heard.usage.take();
+                    return Ok(reply);
+                }
+                Ok(Err(fault)) => fault,
+                Err(_) => Fault::Broken(format!("no end after {:?}", self.settings.idle * ANSWER_IDLES)),
+            };
             if lost().is_break() {
                 return Err(Failure::Spent);
             }
@@ -182,7 +189,9 @@ impl Client {
             if !fault.passes() {
                 return Err(self.settled(fault, &request.model));
             }
-            let wait = outage.next_wait(&fault, Instant::now(), random()).map_err(|failure| self.cleaned(failure))?;
+            let wait = outage
+                .next_wait(&fault, heard.at.get().unwrap_or(began), Instant::now(), random())
+                .map_err(|failure| self.cleaned(failure))?;
             on_retry(&self.without_key(&fault.to_string()), wait);
             tokio::time::sleep(wait).await;
         }
@@ -218,13 +227,19 @@ impl Client {
         Some(format!("the service does not take {named}, which is left out from now on: {fault}"))
     }
 
-    async fn attempt(&self, body: Bytes, headers: HeaderMap, heard: &Cell<Usage>) -> Result<Reply, Fault> {
+    /// Returns how long an attempt may be silent before it has told anything: no longer than the outage may still last.
+    fn head_limit(&self, outage: &Outage) -> Duration {
+        let usual = self.settings.idle * HEAD_IDLES;
+        outage.left(Instant::now()).map_or(usual, |left| left.min(usual))
+    }
+
+    async fn attempt(&self, body: Bytes, headers: HeaderMap, limit: Duration, heard: &Heard) -> Result<Reply, Fault> {
         let request = self.http.post(self.endpoint.clone()).headers(headers).body(body);
-        let limit = self.settings.idle * HEAD_IDLES;
+        let began = Instant::now();
         let answer = timeout(limit, request.send()).await.map_err(|_| Fault::Silent(limit))?;
         let response = answer.map_err(|error| self.connection_fault(&error))?;
         match response.status().as_u16() {
-            200..=299 => self.read_reply(response, heard).await,
+            200..=299 => self.read_reply(response, limit.saturating_sub(began.elapsed()), heard).await,
             300..=399 => Err(redirected(&response)),
             status => {
                 let hints = Hints::read(|name| response.headers().get(name)?.to_str().ok(), Clock::system().now());
@@ -234,10 +249,10 @@ impl Client {
         }
     }
 
-    async fn read_reply(&self, response: Response, heard: &Cell<Usage>) -> Result<Reply, Fault> {
+    async fn read_reply(&self, response: Response, limit: Duration, heard: &Heard) -> Result<Reply, Fault> {
         let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
         match content_type.unwrap_or("text/event-stream") {
-            kind if kind.starts_with("text/event-stream") => self.read_stream(response, heard).await,
+            kind if kind.starts_with("text/event-stream") => self.read_stream(response, limit, heard).await,
             kind if kind.starts_with("application/json") => {
                 let body = self.read_body(response, REPLY_LIMIT).await?;
                 let message = serde_json::from_slice(&body)
@@ -248,14 +263,24 @@ impl Client {
         }
     }
 
-    async fn read_stream(&self, mut response: Response, heard: &Cell<Usage>) -> Result<Reply, Fault> {
+    async fn read_stream(&self, mut response: Response, limit: Duration, heard: &Heard) -> Result<Reply, Fault> {
         let mut reader = ReplyReader::new();
+        let began = Instant::now();
         // Whatever follows `message_stop` is not waited for.
         while !reader.is_whole() {
-            match self.chunk(&mut response).await? {
+            // Pings alone are no reply.
+            let (since, limit) = match heard.at.get() {
+                Some(at) => (at, self.settings.idle * PING_IDLES),
+                None => (began, limit),
+            };
+            let chunk = timeout(limit.saturating_sub(since.elapsed()), self.chunk(&mut response)).await;
+            let told_nothing =
+                |_| Fault::Connection(format!("nothing of a reply came for {:.1} s", limit.as_secs_f64()));
+            let chunk = chunk.map_err(told_nothing)?;
+            match chunk? {
                 Some(bytes) => {
                     let fed = reader.feed(&bytes);
-                    heard.set(reader.usage());
+                    heard.note(&reader);
                     fed.map_err(broken)?;
                 }
                 None => break,
@@ -320,6 +345,24 @@ impl Client {
         match &self.settings.key {
             Some(key) if !key.reveal().is_empty() => text.replace(key.reveal(), "[key]"),
             _ => text.to_owned(),
+        }
+    }
+}
+
+/// What the reply under way has told so far.
+#[derive(Debug, Default)]
+struct Heard {
+    usage: Cell<Usage>,
+    /// When it last told something that is no ping.
+    at: Cell<Option<Instant>>,
+    told: Cell<usize>,
+}
+
+impl Heard {
+    fn note(&self, reader: &ReplyReader) {
+        self.usage.set(reader.usage());
+        if self.told.replace(reader.told()) != reader.told() {
+            self.at.set(Some(Instant::now()));
         }
     }
 }

@@ -16,6 +16,9 @@ use std::time::Instant;
 /// Waits grow no further than this many times the first one.
 const LONGEST: u32 = 60;
 
+/// Every attempt may take so long, since a shorter one would say nothing of the service.
+const LEAST: Duration = Duration::from_secs(5);
+
 /// What one attempt ran into.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fault {
@@ -108,7 +111,7 @@ impl fmt::Display for Fault {
     }
 }
 
-/// One outage: begins with the first failed attempt, ends with a reply or with its budget.
+/// One outage: begins where the first attempt that failed fell silent, which is its beginning if it told nothing; ends with a reply or with its budget.
 pub(super) struct Outage<'a> {
     settings: &'a Settings,
     deadline: Option<Instant>,
@@ -121,9 +124,23 @@ impl<'a> Outage<'a> {
         Self { settings, deadline, began: None, failures: 0 }
     }
 
-    /// Returns the wait before the next attempt after this fault, or why there is none. `random` lies in 0..1.
-    pub(super) fn next_wait(&mut self, fault: &Fault, now: Instant, random: f64) -> Result<Duration, Failure> {
-        let began = *self.began.get_or_insert(now);
+    /// Returns how long the outage may still last; none where its budget bounds no attempt, only the asking again.
+    pub(super) fn left(&self, now: Instant) -> Option<Duration> {
+        let budget = self.settings.outage_budget;
+        let spent = self.began.map_or(Duration::ZERO, |began| now.saturating_duration_since(began));
+        (!budget.is_zero()).then(|| budget.saturating_sub(spent).max(LEAST))
+    }
+
+    /// Returns the wait before the next attempt after this fault, or why there is none. The attempt has told nothing since
+    /// `silent`; `random` lies in 0..1.
+    pub(super) fn next_wait(
+        &mut self,
+        fault: &Fault,
+        silent: Instant,
+        now: Instant,
+        random: f64,
+    ) -> Result<Duration, Failure> {
+        let began = *self.began.get_or_insert(silent);
         self.failures += 1;
         let spent = now.saturating_duration_since(began);
         let left = self.settings.outage_budget.saturating_sub(spent);
@@ -273,11 +290,15 @@ mod tests {
         let (fault, start) = (Fault::Connection("could not connect".to_owned()), Instant::now());
 
         for _ in 0..50 {
-            assert!(outage.next_wait(&fault, start, 0.0).is_ok());
+            assert!(outage.next_wait(&fault, start, start, 0.0).is_ok());
         }
-        assert_eq!(outage.next_wait(&fault, start + 8 * SECOND, 1.0), Ok(2 * SECOND), "the last wait is cut to fit");
         assert_eq!(
-            outage.next_wait(&fault, start + 10 * SECOND, 0.0),
+            outage.next_wait(&fault, start, start + 8 * SECOND, 1.0),
+            Ok(2 * SECOND),
+            "the last wait is cut to fit"
+        );
+        assert_eq!(
+            outage.next_wait(&fault, start, start + 10 * SECOND, 0.0),
             Err(Failure::Unavailable {
                 tried: "52 attempts at `https://api.anthropic.com` in 10.0 s of an outage budget of 10.0 s, \
                         the last: could not connect"
@@ -287,13 +308,27 @@ mod tests {
     }
 
     #[test]
+    fn an_outage_begins_with_the_silence_and_bounds_the_attempts() {
+        let settings = Settings { outage_budget: 10 * SECOND, first_wait: SECOND, ..Settings::default() };
+        let (fault, start) = (Fault::Silent(SECOND), Instant::now());
+        let mut outage = Outage::new(&settings, None);
+        assert_eq!(outage.left(start), Some(10 * SECOND));
+        assert!(outage.next_wait(&fault, start, start + 4 * SECOND, 0.0).is_ok());
+        assert_eq!(outage.left(start + 4 * SECOND), Some(6 * SECOND));
+        assert!(outage.next_wait(&fault, start + 4 * SECOND, start + 10 * SECOND, 0.0).is_err());
+
+        let never = Settings { outage_budget: Duration::ZERO, ..settings };
+        assert_eq!(Outage::new(&never, None).left(start), None, "asking again is bounded, and nothing else");
+    }
+
+    #[test]
     fn a_wait_longer_than_the_budget_ends_the_outage_at_once() {
         let settings = Settings { outage_budget: 10 * SECOND, ..Settings::default() };
         let fault = |seconds| with_hints(service(Some(429), "rate_limit_error"), None, Some(seconds * SECOND));
 
-        let fits = Outage::new(&settings, None).next_wait(&fault(10), Instant::now(), 0.0);
-        let Err(Failure::Unavailable { tried }) =
-            Outage::new(&settings, None).next_wait(&fault(11), Instant::now(), 0.0)
+        let start = Instant::now();
+        let fits = Outage::new(&settings, None).next_wait(&fault(10), start, start, 0.0);
+        let Err(Failure::Unavailable { tried }) = Outage::new(&settings, None).next_wait(&fault(11), start, start, 0.0)
         else {
             panic!("the wait does not fit");
         };
@@ -307,8 +342,8 @@ mod tests {
         let settings = Settings { first_wait: SECOND, ..Settings::default() };
         let (fault, start) = (Fault::Silent(SECOND), Instant::now());
 
-        let before = Outage::new(&settings, Some(start + 2 * SECOND)).next_wait(&fault, start, 1.0);
-        let after = Outage::new(&settings, Some(start + SECOND)).next_wait(&fault, start, 1.0);
+        let before = Outage::new(&settings, Some(start + 2 * SECOND)).next_wait(&fault, start, start, 1.0);
+        let after = Outage::new(&settings, Some(start + SECOND)).next_wait(&fault, start, start, 1.0);
 
         assert_eq!((before, after), (Ok(SECOND), Err(Failure::OutOfTime)));
     }

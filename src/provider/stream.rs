@@ -46,6 +46,8 @@ impl fmt::Display for Broken {
 pub struct ReplyReader {
     events: EventReader,
     size: usize,
+    /// How often something came that was no ping.
+    told: usize,
     reply_limit: usize,
     message: Option<Map<String, Value>>,
     blocks: Vec<Block>,
@@ -79,6 +81,7 @@ impl ReplyReader {
         Self {
             events: EventReader::new(event),
             size: 0,
+            told: 0,
             reply_limit: reply,
             message: None,
             blocks: Vec::new(),
@@ -94,12 +97,19 @@ impl ReplyReader {
         }
         let events =
             self.events.feed(bytes).map_err(|_| Broken::TooLarge("an event above the size limit".to_owned()))?;
+        // A piece of an event tells something too: large ones come slowly.
+        self.told += usize::from(events.is_empty() || events.iter().any(|event| event.name != "ping"));
         events.iter().try_for_each(|event| self.take(event))
     }
 
     /// Tells whether `message_stop` arrived; what follows it is passed over.
     pub fn is_whole(&self) -> bool {
         self.whole
+    }
+
+    /// Returns how often something came that was no ping.
+    pub fn told(&self) -> usize {
+        self.told
     }
 
     /// Returns what the stream told so far of the tokens used.

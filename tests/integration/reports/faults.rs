@@ -22,6 +22,7 @@ use std::io::Read;
 use std::io::Write;
 use std::net::TcpListener;
 use std::time::Duration;
+use std::time::Instant;
 
 const STREAM: (&str, &str) = ("content-type", "text/event-stream");
 
@@ -140,6 +141,10 @@ fn t44_errors_before_and_within_the_stream_are_one_outage_and_run_nothing() {
 
 /// Serves one answer whose bytes come one by one, with this pause after each.
 fn drips(body: Vec<u8>, pause: Duration) -> String {
+    drips_in(body.into_iter().map(|byte| vec![byte]).collect(), pause)
+}
+
+fn drips_in(pieces: Vec<Vec<u8>>, pause: Duration) -> String {
     let listener = TcpListener::bind("127.0.0.1:0").unwrap();
     let address = listener.local_addr().unwrap();
     std::thread::spawn(move || {
@@ -149,9 +154,9 @@ fn drips(body: Vec<u8>, pause: Duration) -> String {
         assert!(read > 0);
         let head = "HTTP/1.1 200 OK\r\ncontent-type: text/event-stream\r\nconnection: close\r\n\r\n";
         connection.write_all(head.as_bytes()).unwrap();
-        for byte in body {
+        for piece in pieces {
             // The client leaves when it has enough of it.
-            if connection.write_all(&[byte]).is_err() {
+            if connection.write_all(&piece).is_err() {
                 return;
             }
             std::thread::sleep(pause);
@@ -174,11 +179,31 @@ fn t45_a_slow_drip_is_read_to_its_end_and_an_endless_one_is_not() {
     let reply = send(drips(whole.into_bytes(), Duration::from_micros(100))).unwrap();
     assert_eq!(reply.tool_calls()[0].input, json!({"command": "ls"}));
 
-    let endless = format!("{}{}", stream(&[began()]), "event: ping\ndata: {}\n\n".repeat(1000));
+    let endless = format!("{}{}", stream(&[began()]), "event: later\ndata: {}\n\n".repeat(1000));
     let given_up = || send(drips(endless.clone().into_bytes(), Duration::from_millis(10))).unwrap_err().to_string();
     // On a busy machine a pause may become too long, which is another fault.
     let text = (0..5).map(|_| given_up()).find(|text| !text.contains("no byte came for")).unwrap();
     assert!(text.contains("no end after 8s"), "{text}");
+
+    let ping = b"event: ping\ndata: {}\n\n".to_vec();
+    let pings = [vec![stream(&[began()]).into_bytes()], vec![ping; 1000]].concat();
+    let text = send(drips_in(pings, Duration::from_millis(50))).unwrap_err().to_string();
+    assert!(text.contains("nothing of a reply came for 0.8 s"), "pings alone are no reply: {text}");
+}
+
+/// A service that answers nothing is given up when the outage budget is used up, not after the limit of an attempt.
+#[test]
+fn a_silent_service_is_bound_by_the_outage_budget() {
+    let listener = TcpListener::bind("127.0.0.1:0").unwrap();
+    let base_url = format!("http://{}", listener.local_addr().unwrap());
+    let settings = Settings { base_url, outage_budget: Duration::from_secs(5), ..Settings::default() };
+    let start = Instant::now();
+
+    let failure = Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {}).unwrap_err();
+
+    let text = failure.to_string();
+    assert!(text.contains("1 attempt at") && text.contains("in 5.0 s of an outage budget of 5.0 s"), "{text}");
+    assert!(start.elapsed() < Duration::from_secs(30), "{:?}", start.elapsed());
 }
 
 /// T45: the connection ends within the input of a call; what was there of it does not run.
