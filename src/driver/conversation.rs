@@ -94,9 +94,12 @@ impl Conversation {
         });
         for block in content.iter_mut().filter(|block| is_call(block)) {
             let id = id_of(block).to_owned();
-            let own = self.unused(&id);
+            let plain = plain_id(&id);
+            let own = self.unused(&plain);
             if own != id {
-                mended.push(format!("the id `{id}` was used before in this session; the call goes by `{own}`"));
+                let why =
+                    if plain == id { "was used before in this session" } else { "is no id the service takes back" };
+                mended.push(format!("the id `{id}` {why}; the call goes by `{own}`"));
                 block["id"] = Value::String(own.clone());
             }
             let name = block["name"].as_str().unwrap_or_default();
@@ -218,9 +221,13 @@ impl Conversation {
 
 /// Spells a name as the service takes it.
 fn plain_name(name: &str) -> String {
-    let plain = |c: char| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' };
-    let name: String = name.chars().take(128).map(plain).collect();
+    let name: String = plain_id(name).chars().take(128).collect();
     if name.is_empty() { "_".to_owned() } else { name }
+}
+
+/// Spells an id as the service takes it.
+fn plain_id(id: &str) -> String {
+    id.chars().map(|c| if c.is_ascii_alphanumeric() || matches!(c, '_' | '-') { c } else { '_' }).collect()
 }
 
 fn is_call(block: &Value) -> bool {

@@ -175,6 +175,29 @@ fn what_a_broken_reply_used_is_counted_and_bounds_the_asking_again() {
 }
 
 #[test]
+fn a_call_by_an_id_that_the_service_would_not_take_back_goes_by_another() {
+    let calls = r#"{ tools = [
+        { id = "call:1", name = "bash", input = { command = "echo one >>ran" } },
+        { id = "call 1", name = "bash", input = { command = "echo two >>ran" } },
+    ] }, { text = "bye" },"#;
+    let mut bench = Bench::new();
+    let played = play(&mut bench, calls, Play::default());
+
+    assert_eq!((played.ending(), &played.rejected), (&Ending::Stopped, &Vec::new()));
+    let sent = |at: usize, key: &str| {
+        let blocks = played.requests[1]["messages"][at]["content"].as_array().unwrap();
+        blocks.iter().map(|block| block[key].as_str().unwrap().to_owned()).collect::<Vec<_>>()
+    };
+    assert_eq!(
+        (sent(1, "id"), sent(2, "tool_use_id")),
+        (vec!["call_1".to_owned(), "call_1-2".to_owned()], sent(1, "id"))
+    );
+    assert_eq!(fs::read_to_string(bench.root().join("ran")).unwrap(), "one\ntwo\n");
+    let told = played.of("warning")[0]["text"].as_str().unwrap();
+    assert_eq!(told, "the id `call:1` is no id the service takes back; the call goes by `call_1`");
+}
+
+#[test]
 fn a_call_by_a_name_that_the_service_would_not_take_back_goes_by_another() {
     let call = r#"{ tools = [{ name = "no such: tool", input = { } }] }, { text = "bye" },"#;
     let played = play(&mut Bench::new(), call, Play::default());
