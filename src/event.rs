@@ -33,6 +33,9 @@ pub enum Event {
     /// Old tool results were taken out of the conversation: what now stands in place of each, by the id of its call, and
     /// about how many tokens that saves.
     Cleared { turn: u32, results: BTreeMap<String, String>, tokens: u64 },
+    /// The service took something out of the conversation by itself: how many old tool results, and how many tokens that saves,
+    /// or it put a summary in the place of all that was before.
+    Edited { turn: u32, results: u64, tokens: u64, summed_up: bool },
     /// A tool is about to run.
     ToolStarted { turn: u32, id: String, name: String, input: Value },
     /// A tool has run.

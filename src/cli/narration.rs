@@ -52,6 +52,7 @@ impl Narration {
                 vec![turn_line(*turn, message)]
             }
             Event::Cleared { results, tokens, .. } => vec![cleared_line(results.len(), *tokens)],
+            Event::Edited { results, tokens, summed_up, .. } => edited_lines(*results, *tokens, *summed_up),
             Event::ToolStarted { name, input, .. } => {
                 let line = Line::plain("  ").add(Tone::Strong, name);
                 vec![match summary(input) {
@@ -203,6 +204,14 @@ fn lost_line(tokens: u64, cost: Option<f64>) -> Line {
 fn cleared_line(results: usize, tokens: u64) -> Line {
     let tokens = count(tokens);
     Line::new(Tone::Dim, &format!("taken out of the context, old tool results: {results}, about {tokens}"))
+}
+
+fn edited_lines(results: u64, tokens: u64, summed_up: bool) -> Vec<Line> {
+    let summed = summed_up.then(|| "the service summed the conversation up".to_owned());
+    let cleared =
+        format!("taken out of the context by the service, old tool results: {results}, about {}", count(tokens));
+    let cleared = (results > 0).then_some(cleared);
+    summed.into_iter().chain(cleared).map(|text| Line::new(Tone::Dim, &text)).collect()
 }
 
 fn turn_line(turn: u32, message: &Value) -> Line {

@@ -34,6 +34,7 @@ pub(super) fn event(value: &Value) -> Option<Event> {
         "sent" => Event::Sent { turn, content: list("content") },
         "replied" => Event::Replied { turn, message: value["message"].clone(), cost: value["cost"].as_f64() },
         "cleared" => Event::Cleared { turn, results: texts(&value["results"]), tokens: value["tokens"].as_u64()? },
+        "edited" => of_edits(value, turn),
         "tool_started" => {
             Event::ToolStarted { turn, id: text("id"), name: text("name"), input: value["input"].clone() }
         }
@@ -63,6 +64,12 @@ pub(super) fn event(value: &Value) -> Option<Event> {
         "session_ended" => Event::SessionEnded { session, reason: text("reason"), outcome: text("outcome") },
         _ => return None,
     })
+}
+
+/// Reads what the service took out by itself.
+fn of_edits(value: &Value, turn: u32) -> Event {
+    let number = |key: &str| value[key].as_u64().unwrap_or_default();
+    Event::Edited { turn, results: number("results"), tokens: number("tokens"), summed_up: value["summed_up"] == true }
 }
 
 /// Reads an event about what was paid.
@@ -124,6 +131,14 @@ mod tests {
         ]
     }
 
+    fn of_clearing_all() -> Vec<Event> {
+        let results = [("i".to_owned(), "t".to_owned())].into();
+        vec![
+            Event::Cleared { turn: 2, results, tokens: 7 },
+            Event::Edited { turn: 2, results: 8, tokens: 7, summed_up: true },
+        ]
+    }
+
     fn of_money_all() -> Vec<Event> {
         let (usage, cost) = (Usage { input: 4, ..Usage::default() }, Some(0.5));
         vec![
@@ -148,7 +163,6 @@ mod tests {
             },
             Event::Sent { turn: 1, content: vec![json!({"type": "text"})] },
             Event::Replied { turn: 2, message: json!({"a": 1.5}), cost: Some(0.25) },
-            Event::Cleared { turn: 2, results: [(s("i"), s("t"))].into(), tokens: 7 },
             Event::ToolStarted { turn: 2, id: s("i"), name: s("n"), input: json!({"x": [1]}) },
             Event::ToolEnded { turn: 2, id: s("i"), name: s("n"), is_error: true, content: json!("c"), seconds: 1.5 },
             Event::Retrying { reason: s("r"), wait: 2.5 },
@@ -167,7 +181,7 @@ mod tests {
             Event::HookStep { step: s("h") },
             Event::SessionEnded { session: 1, reason: s("r"), outcome: s("o") },
         ];
-        let events = [events, of_money_all(), of_notes_all()].concat();
+        let events = [events, of_clearing_all(), of_money_all(), of_notes_all()].concat();
         for event in &events {
             match event {
                 Event::RunStarted { .. }
@@ -175,6 +189,7 @@ mod tests {
                 | Event::Sent { .. }
                 | Event::Replied { .. }
                 | Event::Cleared { .. }
+                | Event::Edited { .. }
                 | Event::ToolStarted { .. }
                 | Event::ToolEnded { .. }
                 | Event::Retrying { .. }

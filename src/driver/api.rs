@@ -14,6 +14,8 @@ use super::Settings;
 use super::clearing;
 use super::clearing::Reason;
 use super::conversation::Conversation;
+use super::edits::Edit;
+use super::edits::Edits;
 use super::gauge::Gauge;
 use super::gauge::Size;
 use super::past::Past;
@@ -68,6 +70,7 @@ pub fn drive(driver: &Driver, toolbox: &mut dyn Tools, opening: &Opening, meter:
         repeats: Repeats::default(),
         asked: false,
         cleared: false,
+        edits: Edits::default(),
         estimated: false,
     };
     session.tell(&Event::Sent { turn: 0, content: vec![text_block(&opening.system)] });
@@ -96,12 +99,14 @@ pub fn go_on(
         cuts: past.cuts,
         repeats: past.repeats,
         cleared: past.cleared,
+        edits: Edits::default(),
         estimated: false,
         asked: past.conversation.holds(&driver.settings.texts.almost_full),
         conversation: past.conversation,
     };
     for (reply, size) in &past.replies {
         session.gauge.learn(reply, size.plus(session.tools));
+        session.edits.take(reply);
     }
     session.say(toolbox, blocks);
     turns(&mut session, toolbox, meter)
@@ -168,6 +173,8 @@ struct Session<'a> {
     asked: bool,
     /// Old results were taken out since the newest message of ours.
     cleared: bool,
+    /// What the service took out by itself.
+    edits: Edits,
     /// It was said that the service does not tell its tokens.
     estimated: bool,
 }
@@ -208,6 +215,10 @@ impl Session<'_> {
         self.tell(&meter.spent());
         let heard = self.conversation.hear(&reply);
         self.gauge.learn(&reply, self.size());
+        if let Some(Edit { results, tokens, summed_up }) = self.edits.take(&reply) {
+            self.cleared = true;
+            self.tell(&Event::Edited { turn: self.turn, results, tokens, summed_up });
+        }
         heard.mended.into_iter().for_each(|text| self.tell(&Event::Warning { text }));
         Ok((reply, heard.calls))
     }

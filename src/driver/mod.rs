@@ -6,6 +6,7 @@
 mod api;
 mod clearing;
 mod conversation;
+mod edits;
 mod ending;
 mod gauge;
 mod past;

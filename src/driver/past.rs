@@ -123,6 +123,7 @@ impl Past {
                 }
                 self.cleared = true;
             }
+            "edited" => self.cleared = true,
             "tool_started" => self.note(event, Fate::Began),
             "tool_ended" => {
                 let (content, is_error) = (event["content"].clone(), event["is_error"] == true);

@@ -1,5 +1,8 @@
 //! Notes: what a session keeps for later ones, and which of it they are given.
 
+use crate::provider_replay::Answer;
+use crate::provider_replay::Replay;
+use crate::support::KEY;
 use crate::support::Project;
 use crate::support::bash;
 use crate::support::hand_over;
@@ -222,4 +225,44 @@ fn notes_are_recalled_once_more_when_old_results_were_taken_out() {
     assert_eq!(last.matches("port 5433").count(), 1, "once, though there was more than one clearing: {last}");
     assert!(last.contains("Old results were taken out of this conversation."), "{last}");
     assert!(project.events(1).iter().filter(|event| event["type"] == "cleared").count() > 1);
+}
+
+/// What the service takes out by itself is told, and notes are recalled after it as after a clearing of ours.
+#[test]
+fn a_clearing_by_the_service_is_told_and_recalls_notes() {
+    let answer = |at: usize, name: &str, more: Value| {
+        let call = json!({"type": "tool_use", "id": format!("t{at}"), "name": name,
+            "input": {"command": format!("echo {at}"), "done": "x"}});
+        let mut message = json!({"id": format!("m{at}"), "role": "assistant", "stop_reason": "tool_use",
+            "content": [{"type": "text", "text": "I look at the database port"}, call],
+            "usage": {"input_tokens": 9, "output_tokens": 9}});
+        message.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        Answer::new(200, &[("content-type", "application/json")], message.to_string())
+    };
+    for edits in [
+        json!({}),
+        json!({"context_management": {"applied_edits": [
+            {"type": "clear_tool_uses_20250919", "cleared_tool_uses": 8, "cleared_input_tokens": 50_000},
+        ]}}),
+    ] {
+        let clears = edits != json!({});
+        let calls = [answer(0, "bash", json!({})), answer(1, "bash", edits.clone()), answer(2, "bash", edits)];
+        let replay =
+            Replay::start(calls.into_iter().chain([3, 4].map(|at| answer(at, "hand_over", json!({})))).collect());
+        let project = Project::ready()
+            .feature("a", "test -f a")
+            .variable("ANTHROPIC_API_KEY", KEY)
+            .variable("ANTHROPIC_BASE_URL", &replay.base_url());
+        let create = json!({"command": "create", "path": "/memories/notes/db.md", "file_text": front("db", "the database port")});
+        project.run_with(["memory", "apply"], &format!("{create}\n")).exits(0);
+
+        let run = project.run(["run", "--sessions", "1", "--set", "provider.outage_budget=1s"]);
+
+        let told = run.stderr.matches("by the service, old tool results: 8, about 50k tokens").count();
+        assert_eq!(told, usize::from(clears), "{}", run.whole());
+        assert_eq!(run.stderr.matches("recalled: notes/db.md").count(), usize::from(clears), "{}", run.whole());
+        let requests = replay.requests();
+        let given = requests.iter().filter(|request| request.contains("The whole of db.")).count();
+        assert_eq!(given, if clears { 3 } else { 0 }, "with the message after it, and kept");
+    }
 }
