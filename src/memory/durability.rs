@@ -1,4 +1,4 @@
-//! Turns on libgit2's fsync switch, and syncs what libgit2 leaves out.
+//! Turns on libgit2's fsync switch, for the refs that it writes here and in the project, and syncs what it leaves out.
 
 use std::ffi::c_int;
 use std::fs::File;
@@ -28,7 +28,7 @@ fn set_switch() -> c_int {
     unsafe { libgit2_sys::git_libgit2_opts(libgit2_sys::GIT_OPT_ENABLE_FSYNC_GITDIR as c_int, 1 as c_int) }
 }
 
-/// Syncs a new repository's own files; libgit2 does so for what is written later.
+/// Syncs a new repository's own files; what is written later is in the journal.
 pub(super) fn sync_new_repository(repository: &Path) -> io::Result<()> {
     ["HEAD", "config", "refs/heads", "refs", "objects", ""].iter().try_for_each(|name| sync(&repository.join(name)))
 }

@@ -1,8 +1,8 @@
 //! Durable files with history: what the agent sees as `/memories`.
 //!
-//! The truth is a bare git repository; every write is one commit in it, durable before it is answered. A plain folder,
-//! the view, shows the newest commit to people and to the agent's shell; it can be made anew at any time. Reads come
-//! from the repository, so nothing planted in the view is ever followed.
+//! The truth is a bare git repository; every write is one commit in it, in the synced journal before it is answered. A
+//! plain folder, the view, shows the newest commit to people and to the agent's shell; it can be made anew at any time.
+//! Reads come from the repository, so nothing planted in the view is ever followed.
 //!
 //! This part decides what a path may look like, what the six commands of the memory tool do, who may write what, and
 //! when a file found changed in the view counts as an edit. What the files mean is decided elsewhere.
@@ -83,7 +83,7 @@ pub struct Place {
     pub repository: PathBuf,
     /// The plain folder that shows its newest commit.
     pub view: PathBuf,
-    /// The folder of `write.lock` and `view.json`.
+    /// The folder of `journal`, `write.lock` and `view.json`.
     pub state: PathBuf,
     /// An ancestor of the view; no link is followed below it.
     pub trusted: PathBuf,

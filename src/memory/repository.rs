@@ -1,4 +1,5 @@
-//! The memory's bare repository, one function a verb; the only place of this part that knows git2.
+//! The memory's bare repository, one function a verb: git2 reads it, and what is written is made in `object`, `tree` and
+//! `loose`, unsynced, since the journal has it.
 //!
 //! There is no index and no work tree. Only `main` moves, by compare-and-swap; the user's git
 //! configuration is set aside on opening, so no signing, hook, filter or identity of theirs reaches a memory commit.
