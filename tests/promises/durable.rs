@@ -1,5 +1,6 @@
 //! Memory outlives kills and power cuts: what was answered is there afterwards, and git finds nothing wrong.
 
+use crate::support::Chance;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::fs;
@@ -15,18 +16,6 @@ use std::process::Stdio;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
-
-/// Chooses by the same numbers each time.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
 
 /// A memory that a service of ours writes into, file after file.
 struct Written {

@@ -6,6 +6,7 @@ use super::kill_in_silence;
 use super::makes;
 use super::note;
 use super::silence;
+use crate::support::Chance;
 use crate::support::PATIENCE;
 use crate::support::Project;
 use crate::support::bash;
@@ -21,18 +22,6 @@ use std::path::PathBuf;
 use std::process::Child;
 use std::time::Duration;
 use std::time::Instant;
-
-/// Chooses by the same numbers each time.
-struct Chance(u64);
-
-impl Chance {
-    fn below(&mut self, limit: u64) -> u64 {
-        self.0 ^= self.0 << 13;
-        self.0 ^= self.0 >> 7;
-        self.0 ^= self.0 << 17;
-        self.0 % limit
-    }
-}
 
 /// One session of a long script: two notes and two files, each under a name of its own, the second committed.
 fn step(number: usize) -> Value {

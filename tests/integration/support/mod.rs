@@ -1,11 +1,13 @@
 //! What the tests share: a project in a temporary folder, a scripted model, and the real binary.
 
+mod chance;
 mod child;
 mod model;
 mod project;
 mod run;
 mod skip;
 
+pub(crate) use chance::Chance;
 pub(crate) use child::ends;
 pub(crate) use child::lives;
 pub(crate) use child::signal;
