@@ -7,6 +7,7 @@ use anyhow::bail;
 
 use crate::memory::adoption;
 use crate::memory::adoption::Findings;
+use crate::memory::branch;
 use crate::memory::change::Change;
 use crate::memory::compare;
 use crate::memory::compare::Scope;
@@ -28,7 +29,7 @@ impl Store {
     /// since the last inspection.
     pub fn inspect(&mut self, origin: &Origin, keep_in: &Path) -> Result<Findings> {
         let _lock = self.lock()?;
-        repository::attach_head(&self.repository)?;
+        branch::attach_head(&self.repository)?;
         repository::sweep(&self.repository)?;
         View::of(&self.place).prepare()?;
         self.settle(Scope::Everything, origin, keep_in)?;

@@ -10,6 +10,7 @@
 mod adoption;
 mod apply;
 mod aside;
+mod branch;
 mod change;
 mod command;
 mod compare;

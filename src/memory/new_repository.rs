@@ -7,8 +7,8 @@ use std::path::Path;
 use anyhow::Context;
 use anyhow::Result;
 
+use crate::memory::branch::BRANCH;
 use crate::memory::durability;
-use crate::memory::repository::BRANCH;
 
 /// A new repository's settings; the last is for whoever works on it with plain git: as durable as what we write.
 const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tfsync = all\n";

@@ -17,12 +17,13 @@ use git2::Oid;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::memory::Place;
+use crate::memory::branch;
+use crate::memory::branch::From;
 use crate::memory::journal;
 use crate::memory::journal::Identity;
 use crate::memory::journal::Journal;
 use crate::memory::loose::Loose;
 use crate::memory::repository;
-use crate::memory::repository::From;
 use crate::memory::repository::Repository;
 
 /// The file in the repository that tells one memory from another.
@@ -124,7 +125,7 @@ fn replay(journal: &mut Journal, objects: &Path) -> Result<usize> {
 
 /// Puts the branch where the journal says, if it only lags; where something else moved it, the next look sees to that.
 fn follow(repository: &Repository, journal: &mut Journal, told: &mut Vec<String>) -> Result<()> {
-    let at = repository::head(repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok());
+    let at = branch::head(repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok());
     let Some(head) = journal.head() else {
         // It was begun when there was no branch, and one was brought back since.
         return match at.filter(|at| repository::is_sound(repository, *at)) {
@@ -142,7 +143,7 @@ fn follow(repository: &Repository, journal: &mut Journal, told: &mut Vec<String>
         Ok(())
     })?;
     if at.is_none() || known {
-        repository::move_branch(repository, From::Anywhere, head, ("recovered", 0))?;
+        branch::move_branch(repository, From::Anywhere, head, ("recovered", 0))?;
         // One commit behind is what any kill leaves.
         if last != Some(at) {
             let was = at.map_or_else(|| "unreadable or gone".to_owned(), |at| format!("at `{at}`"));
@@ -154,13 +155,13 @@ fn follow(repository: &Repository, journal: &mut Journal, told: &mut Vec<String>
 
 /// Makes a journal for a memory that has none, with the branch as it is, or as git's own record says.
 fn begin(place: &Place, repository: &Repository, identity: Identity, told: &mut Vec<String>) -> Result<Journal> {
-    let head = repository::head(repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok());
+    let head = branch::head(repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok());
     let head = match head.filter(|head| repository::is_sound(repository, *head)) {
         Some(head) => Some(head),
         None => {
-            let logged = repository::newest_logged(repository);
+            let logged = branch::newest_logged(repository);
             if let Some(logged) = logged {
-                repository::move_branch(repository, From::Anywhere, logged, ("recovered", 0))?;
+                branch::move_branch(repository, From::Anywhere, logged, ("recovered", 0))?;
                 told.push(format!(
                     "the branch of the memory was unreadable or gone; git's record has it at `{logged}`"
                 ));

@@ -14,6 +14,7 @@ use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::memory::Place;
 use crate::memory::adoption::Findings;
+use crate::memory::branch;
 use crate::memory::guard::Caps;
 use crate::memory::guard::Policy;
 use crate::memory::journal::Journal;
@@ -23,7 +24,6 @@ use crate::memory::path::MemoryPath;
 use crate::memory::projection;
 use crate::memory::recovery;
 use crate::memory::recovery::Found;
-use crate::memory::repository;
 use crate::memory::repository::Repository;
 use crate::memory::screen::Screen;
 use crate::memory::snapshot::Snapshot;
@@ -140,7 +140,7 @@ impl Store {
 
     /// Returns the newest commit, if there is one yet.
     pub fn head(&self) -> Result<Option<String>> {
-        let Some(journal) = &mut *self.journal.borrow_mut() else { return repository::head(&self.repository) };
+        let Some(journal) = &mut *self.journal.borrow_mut() else { return branch::head(&self.repository) };
         journal.refresh()?;
         Ok(journal.head().map(|head| head.to_string()))
     }

@@ -4,12 +4,13 @@ use anyhow::Result;
 use anyhow::bail;
 use git2::Oid;
 
+use crate::memory::branch;
+use crate::memory::branch::From;
+use crate::memory::branch::Moved;
 use crate::memory::guard::Policy;
 use crate::memory::journal::Journal;
 use crate::memory::recovery;
 use crate::memory::repository;
-use crate::memory::repository::From;
-use crate::memory::repository::Moved;
 use crate::memory::store::Store;
 use crate::memory::write;
 use crate::memory::write::TRIES;
@@ -45,7 +46,7 @@ impl Store {
 
     /// Returns where the branch is. One that cannot be read is as good as gone.
     fn branch(&self) -> Option<Oid> {
-        repository::head(&self.repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok())
+        branch::head(&self.repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok())
     }
 
     /// Puts the branch back where the journal says. What was found there is kept under a ref of its own.
@@ -58,9 +59,9 @@ impl Store {
                 return Ok(());
             }
             // What moves it once more in between has to be kept too.
-            let kept = found.and_then(|found| repository::keep_found(&self.repository, found));
+            let kept = found.and_then(|found| branch::keep_found(&self.repository, found));
             let from = kept.as_ref().and(found).map_or(From::Anywhere, |found| From::At(Some(found)));
-            if repository::move_branch(&self.repository, from, ours, why)? == Moved::Yes {
+            if branch::move_branch(&self.repository, from, ours, why)? == Moved::Yes {
                 self.pending.moved.push(kept.unwrap_or_else(|| "nothing that can be kept".to_owned()));
                 return Ok(());
             }

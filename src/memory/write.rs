@@ -5,6 +5,8 @@ use anyhow::Result;
 use anyhow::bail;
 use serde_json::Value;
 
+use crate::memory::branch;
+use crate::memory::branch::From;
 use crate::memory::change::Change;
 use crate::memory::command::Command;
 use crate::memory::guard;
@@ -22,7 +24,6 @@ use crate::memory::plan::Outcome;
 use crate::memory::projection;
 use crate::memory::recovery;
 use crate::memory::repository;
-use crate::memory::repository::From;
 use crate::memory::snapshot::Snapshot;
 use crate::memory::store::Store;
 use crate::memory::trailers;
@@ -200,7 +201,7 @@ impl Store {
         let Some(commit) = repository::stage(&self.repository, parent, &changes, &signed)? else {
             return Ok(Committed::Unchanged);
         };
-        if repository::head(&self.repository).ok().flatten().as_deref() != parent || self.head()?.as_deref() != parent {
+        if branch::head(&self.repository).ok().flatten().as_deref() != parent || self.head()?.as_deref() != parent {
             return Ok(Committed::Stale);
         }
         repository::write(&self.repository, &commit)?;
@@ -208,7 +209,7 @@ impl Store {
         let subject = message.lines().next().unwrap_or_default();
         // Where something else moved it meanwhile, the next look puts it back.
         let from = From::At(commit.old);
-        if let Err(error) = repository::move_branch(&self.repository, from, commit.new, (subject, signed.seconds)) {
+        if let Err(error) = branch::move_branch(&self.repository, from, commit.new, (subject, signed.seconds)) {
             (self.notice)(&format!("memory is written, but its branch lags: {error:#}"));
         }
         Ok(Committed::Done(commit.new.to_string()))

@@ -9,10 +9,11 @@ use serde_json::json;
 
 use super::*;
 use crate::memory::ToolUse;
+use crate::memory::branch;
+use crate::memory::branch::Moved;
 use crate::memory::fixture;
 use crate::memory::fixture::Memory;
 use crate::memory::object::Signed;
-use crate::memory::repository::Moved;
 
 fn in_session() -> Origin {
     Origin {
@@ -157,11 +158,11 @@ fn who_writes_without_the_lock_loses_nothing_either() {
             let path = format!("foreign/{number}");
             let signed = Signed { author: "f", committer: "f", seconds: 0, message: "foreign" };
             loop {
-                let head = repository::head(&other).unwrap();
+                let head = branch::head(&other).unwrap();
                 let changes = [(path.as_str(), Some(&b"x"[..]))];
                 let commit = repository::stage(&other, head.as_deref(), &changes, &signed).unwrap().unwrap();
                 repository::write(&other, &commit).unwrap();
-                if repository::move_branch(&other, From::At(commit.old), commit.new, ("f", 0)).unwrap() == Moved::Yes {
+                if branch::move_branch(&other, From::At(commit.old), commit.new, ("f", 0)).unwrap() == Moved::Yes {
                     break;
                 }
             }
