@@ -1,7 +1,5 @@
 //! Who may write what. A refusal says what to do instead.
 
-use std::collections::BTreeMap;
-
 use anyhow::Result;
 
 use crate::memory::change::Change;
@@ -11,6 +9,7 @@ use crate::memory::note::Front;
 use crate::memory::path;
 use crate::memory::path::shown;
 use crate::memory::plan::Kind;
+use crate::memory::repository::Entry;
 use crate::memory::snapshot::Snapshot;
 use crate::memory::trailers::Author;
 
@@ -183,17 +182,20 @@ fn note_text(change: &Change, changes: &[Change], kind: Kind) -> Option<String> 
 }
 
 fn over_caps(caps: &Caps, (changes, kind): (&[Change], Kind), snapshot: &Snapshot<'_>) -> Result<Option<String>> {
-    let files = snapshot.files()?;
-    let mut count = files.len();
+    let before = snapshot.count()?;
+    let (mut gone, mut new) = (0, 0);
     for Change { path, bytes } in changes {
+        let old = match snapshot.entry(path)? {
+            Some(Entry::File(blob)) => Some(snapshot.size(&blob)?),
+            _ => None,
+        };
         let Some(bytes) = bytes else {
-            count -= usize::from(files.contains_key(path));
+            gone += usize::from(old.is_some());
             continue;
         };
-        let old = files.get(path).map(|blob| snapshot.size(blob)).transpose()?;
         if old.is_none() {
-            count += 1;
-            if let Some(refused) = bad_new_path(path, changes, &files) {
+            new += 1;
+            if let Some(refused) = bad_new_path(path, changes, snapshot)? {
                 return Ok(Some(refused));
             }
         }
@@ -208,41 +210,37 @@ fn over_caps(caps: &Caps, (changes, kind): (&[Change], Kind), snapshot: &Snapsho
             )));
         }
     }
+    let count = (before + new).saturating_sub(gone);
     let text = || {
         let cap = caps.files;
         format!("Error: memory would hold {count} files, it may hold {cap}. Instead: join or delete old ones")
     };
-    Ok((count > caps.files && count > files.len()).then(text))
+    Ok((count > caps.files && count > before).then(text))
 }
 
-fn bad_new_path(path: &str, changes: &[Change], files: &BTreeMap<String, String>) -> Option<String> {
+fn bad_new_path(path: &str, changes: &[Change], snapshot: &Snapshot<'_>) -> Result<Option<String>> {
     if path.len() > PATH_BYTES {
-        return Some(format!(
-            "Error: the path has {} bytes, it may have {PATH_BYTES}. Instead: shorten it",
-            path.len()
-        ));
+        let size = path.len();
+        return Ok(Some(format!("Error: the path has {size} bytes, it may have {PATH_BYTES}. Instead: shorten it")));
     }
     let names = path.split('/').count();
     if names > PATH_NAMES {
         let shown = shown(path);
-        return Some(format!("Error: {shown} is {names} levels deep, it may be {PATH_NAMES}. Instead: shorten it"));
+        return Ok(Some(format!("Error: {shown} is {names} levels deep, it may be {PATH_NAMES}. Instead: shorten it")));
     }
-    let twin = files.keys().find(|file| is_twin(file, path) && !is_removed(file, changes))?;
-    Some(format!(
-        "Error: {} differs only by letter case from {}; some file systems cannot hold both. Instead: use another name",
-        shown(path),
-        shown(twin)
-    ))
-}
-
-/// Tells whether two paths, or folders on the way to them, are equal but for letter case.
-fn is_twin(one: &str, other: &str) -> bool {
-    for (one, other) in one.split('/').zip(other.split('/')) {
-        if one != other {
-            return one.to_lowercase() == other.to_lowercase();
+    for twin in snapshot.twins(path)? {
+        // What a rename only spells anew is no twin.
+        let mut stay = snapshot.files_at(&twin)?.into_keys().filter(|file| !is_removed(file, changes));
+        if let Some(twin) = stay.next() {
+            return Ok(Some(format!(
+                "Error: {} differs only by letter case from {}; some file systems cannot hold both. Instead: use \
+                 another name",
+                shown(path),
+                shown(&twin)
+            )));
         }
     }
-    false
+    Ok(None)
 }
 
 fn is_removed(file: &str, changes: &[Change]) -> bool {
@@ -275,16 +273,6 @@ mod tests {
         assert!(!may_replace(Policy::Project, PROGRESS, b"a\n", b"b\n"));
         assert!(may_replace(Policy::Free, PROGRESS, b"a\n", b"b\n"));
         assert!(may_replace(Policy::Project, "notes/a.md", b"a\n", b"b\n"));
-    }
-
-    #[test]
-    fn twins_differ_in_nothing_but_letter_case() {
-        assert!(is_twin("a/B", "a/b"));
-        assert!(is_twin("A/x", "a/y"));
-        assert!(is_twin("é", "É"));
-        assert!(!is_twin("a/b", "a/b"));
-        assert!(!is_twin("a/b", "a/c"));
-        assert!(!is_twin("a/b", "b/a"));
     }
 
     #[test]
@@ -382,7 +370,11 @@ mod tests {
         let long = format!("{}/x", ["n".repeat(250).as_str(); 5].join("/"));
         assert!(memory.create(&long, "x").as_text().contains("1024"));
         assert!(memory.create("docs/db.md", "x").as_text().contains("letter case"));
-        assert!(memory.create("DOCS/other", "x").as_text().contains("letter case"));
+        assert!(memory.create("DOCS/other", "x").as_text().contains("letter case from /memories/docs/Db.md"));
+        assert!(!memory.create("docs/é.md", "x").is_error && memory.create("docs/É.md", "x").is_error);
+        for apart in ["docs/dc.md", "db.md/docs", "docs/Db/db.md"] {
+            assert!(!memory.create(apart, "x").is_error, "{apart}");
+        }
         let rename =
             json!({"command": "rename", "old_path": "/memories/docs/Db.md", "new_path": "/memories/docs/db.md"});
         assert!(!memory.run(&rename).is_error);

@@ -39,6 +39,8 @@ const REMEMBERED: usize = 4096;
 pub(super) struct Repository {
     pub(super) git: git2::Repository,
     trees: RefCell<HashMap<Oid, Arc<[u8]>>>,
+    /// Files in a folder and all below it.
+    counts: RefCell<HashMap<Oid, usize>>,
 }
 
 /// What lies at a path of a commit.
@@ -71,7 +73,7 @@ pub(super) fn open(path: &Path) -> Result<Repository> {
         }
     })?;
     git.set_config(&own_config(path).with_context(doing)?).with_context(doing)?;
-    Ok(Repository { git, trees: RefCell::default() })
+    Ok(Repository { git, trees: RefCell::default(), counts: RefCell::default() })
 }
 
 fn own_config(path: &Path) -> Result<git2::Config, git2::Error> {
@@ -96,11 +98,18 @@ pub(super) fn entry(repository: &Repository, commit: Option<&str>, path: &str) -
     Ok(at)
 }
 
-/// Returns all files of a commit with the ids of their bytes.
-pub(super) fn files(repository: &Repository, commit: Option<&str>) -> Result<BTreeMap<String, String>> {
+/// Returns the files of a commit at or below a path with the ids of their bytes; `""` is all of them.
+pub(super) fn files(repository: &Repository, commit: Option<&str>, path: &str) -> Result<BTreeMap<String, String>> {
     let mut files = BTreeMap::new();
     let Some(commit) = commit else { return Ok(files) };
-    let mut folders = vec![(String::new(), tree_of(repository, commit)?)];
+    let mut folders = match path {
+        "" => vec![(String::new(), tree_of(repository, commit)?)],
+        path => match entry(repository, Some(commit), path)? {
+            Some(Entry::File(blob)) => return Ok([(path.to_owned(), blob)].into()),
+            Some(Entry::Folder(id)) => vec![(path.to_owned(), oid(&id)?)],
+            None => return Ok(files),
+        },
+    };
     while let Some((folder, id)) = folders.pop() {
         for row in tree::rows(&repository.tree(id)?) {
             let row = row?;
@@ -114,6 +123,54 @@ pub(super) fn files(repository: &Repository, commit: Option<&str>) -> Result<BTr
         }
     }
     Ok(files)
+}
+
+/// Tells how many files a commit has. What is known of a folder is remembered, so that the next commit costs what it changed.
+pub(super) fn count(repository: &Repository, commit: Option<&str>) -> Result<usize> {
+    commit.map_or(Ok(0), |commit| count_below(repository, tree_of(repository, commit)?))
+}
+
+fn count_below(repository: &Repository, folder: Oid) -> Result<usize> {
+    if let Some(count) = repository.counts.borrow().get(&folder) {
+        return Ok(*count);
+    }
+    let mut count = 0;
+    for row in tree::rows(&repository.tree(folder)?) {
+        let row = row?;
+        // As everywhere, a name that is no text is no file of the memory.
+        count += match row.is_folder() {
+            _ if std::str::from_utf8(row.name).is_err() => 0,
+            true => count_below(repository, row.id)?,
+            false => usize::from(row.is_file()),
+        };
+    }
+    let mut counts = repository.counts.borrow_mut();
+    if counts.len() >= REMEMBERED {
+        counts.clear();
+    }
+    counts.insert(folder, count);
+    Ok(count)
+}
+
+/// Returns what is on the way to a path, or would be but for letter case.
+pub(super) fn twins(repository: &Repository, commit: Option<&str>, path: &str) -> Result<Vec<String>> {
+    let mut twins = Vec::new();
+    let Some(commit) = commit else { return Ok(twins) };
+    let (mut folder, mut at) = (Some(tree_of(repository, commit)?), String::new());
+    for name in path.split('/') {
+        let Some(id) = folder.take() else { break };
+        for row in tree::rows(&repository.tree(id)?) {
+            let row = row?;
+            let Ok(other) = std::str::from_utf8(row.name) else { continue };
+            match other == name {
+                true => folder = row.is_folder().then_some(row.id),
+                false if other.to_lowercase() == name.to_lowercase() => twins.push(format!("{at}{other}")),
+                false => {}
+            }
+        }
+        at = format!("{at}{name}/");
+    }
+    Ok(twins)
 }
 
 fn kind(row: &Row<'_>) -> Option<Entry> {

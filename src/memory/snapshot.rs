@@ -40,14 +40,22 @@ impl<'r> Snapshot<'r> {
 
     /// Returns all files with the ids of their bytes, in byte order.
     pub(super) fn files(&self) -> Result<BTreeMap<String, String>> {
-        repository::files(self.repository, self.commit.as_deref())
+        self.files_at("")
     }
 
     /// Returns the files at or below a path with the ids of their bytes.
     pub(super) fn files_at(&self, folder: &str) -> Result<BTreeMap<String, String>> {
-        let mut files = self.files()?;
-        files.retain(|file, _| path::is_at_or_below(file, folder));
-        Ok(files)
+        repository::files(self.repository, self.commit.as_deref(), folder)
+    }
+
+    /// Tells how many files there are.
+    pub(super) fn count(&self) -> Result<usize> {
+        repository::count(self.repository, self.commit.as_deref())
+    }
+
+    /// Returns the files and folders that differ from the path, or from a folder on its way, only by letter case.
+    pub(super) fn twins(&self, path: &str) -> Result<Vec<String>> {
+        repository::twins(self.repository, self.commit.as_deref(), path)
     }
 
     /// Returns the bytes with this id.
