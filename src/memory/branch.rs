@@ -13,9 +13,11 @@ use anyhow::Result;
 use anyhow::bail;
 use git2::ErrorCode;
 use git2::Oid;
+use rustix::fs::CWD;
 
 use crate::failure::Failure;
 use crate::failure::Kind;
+use crate::memory::exchange;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
 
@@ -112,7 +114,7 @@ fn try_move(repository: &Repository, from: From, new: Oid, why: (&str, i64)) -> 
         // A record of git's that cannot be written is only one help less.
         let known = at.filter(|_| matches!(from, From::At(_)));
         let _ = log_move(repository, known, new, why);
-        fs::rename(&lock, &file)?;
+        exchange::replace((CWD, &lock), (CWD, &file))?;
         Ok::<_, io::Error>(Moved::Yes)
     };
     moved().map(Some).context("could not move the memory's branch `main`")

@@ -21,7 +21,7 @@ const LARGEST: u64 = 10_000_000;
 pub(super) enum Difference {
     /// The view has no file there.
     Missing,
-    /// The view has a file as an earlier commit had it, or an emptied one.
+    /// The view has a file as an earlier commit had it, or what a power cut left of it; an emptied one is taken for that too.
     Lags,
     /// The view has a file that a later commit deleted.
     Leftover,
@@ -35,8 +35,9 @@ pub(super) enum Difference {
     Ignored(String),
 }
 
-/// Tells whether one of the commits since the view was last shown had these bytes (by id) at this path.
-pub(super) type WasShown<'a> = &'a dyn Fn(&str, &str) -> Result<bool>;
+/// Tells whether bytes are those, or what a power cut left of those, that a commit since the view was last shown had at
+/// this path.
+pub(super) type WasShown<'a> = &'a dyn Fn(&str, &[u8]) -> Result<bool>;
 
 /// Which part of the view is looked at.
 #[derive(Clone, Copy)]
@@ -110,12 +111,10 @@ fn changed(
         return Ok(Some(Difference::InTheWay));
     }
     let bytes = view.read(path)?;
-    let id = repository::blob_id(&bytes)?;
-    if id == blob {
+    if repository::blob_id(&bytes)? == blob {
         return Ok(None);
     }
-    // A power cut leaves empty files; nobody empties a note to say something.
-    if bytes.is_empty() || was_shown(path, &id)? {
+    if was_shown(path, &bytes)? {
         return Ok(Some(Difference::Lags));
     }
     Ok(Some(if shared { Difference::InTheWay } else { Difference::Edited(bytes) }))
@@ -138,7 +137,7 @@ fn added(view: &View<'_>, path: &str, found: Found, was_shown: WasShown<'_>) -> 
         return ignore("it is larger than 10 MB");
     }
     let bytes = view.read(path)?;
-    if was_shown(path, &repository::blob_id(&bytes)?)? {
+    if was_shown(path, &bytes)? {
         return Ok(Difference::Leftover);
     }
     if shared { ignore("it has another name outside (a hard link)") } else { Ok(Difference::Added(bytes)) }

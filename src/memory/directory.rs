@@ -17,6 +17,8 @@ use rustix::fs::Mode;
 use rustix::fs::OFlags;
 use rustix::io::Errno;
 
+use crate::memory::exchange;
+
 const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 const PRIVATE_FOLDER: Mode = Mode::RWXU;
 
@@ -108,6 +110,11 @@ impl Directory {
         // Whatever the umask took away.
         rustix::fs::fchmod(&fd, PRIVATE_FILE)?;
         File::from(fd).write_all(bytes)
+    }
+
+    /// Puts a file in the place of another in another folder, as a whole.
+    pub(super) fn replace(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
+        exchange::replace((&self.fd, name), (&to.fd, new))
     }
 
     /// Moves a name to another folder, in place of a file of that name.

@@ -312,7 +312,7 @@ mod tests {
         let old = memory.store.head().unwrap().unwrap();
         memory.create("notes/a.md", &note("a", "project"));
         std::fs::write(memory.at("MEMORY.md"), "# Memory\n\nWords.\n").unwrap();
-        crate::memory::projection::remember(&memory.place.state, &memory.place.view, &old).unwrap();
+        memory.store.remember_shown(&old).unwrap();
         assert!(!memory.inspect().tampered(), "a view that lags is no edit");
         assert_eq!(memory.shown("MEMORY.md"), memory.committed("MEMORY.md"));
     }

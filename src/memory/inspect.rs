@@ -12,10 +12,11 @@ use crate::memory::change::Change;
 use crate::memory::compare;
 use crate::memory::compare::Scope;
 use crate::memory::index::INDEX;
-use crate::memory::projection;
 use crate::memory::repository;
+use crate::memory::repository::Entry;
 use crate::memory::snapshot::Snapshot;
 use crate::memory::store::Store;
+use crate::memory::torn;
 use crate::memory::trailers;
 use crate::memory::trailers::Author;
 use crate::memory::trailers::Origin;
@@ -42,7 +43,7 @@ impl Store {
             return Ok(());
         }
         // A kill between commit and view left files that lag: the whole view is brought up first.
-        let up_to_date = projection::last(&self.place.state, &self.place.view) == self.head()?;
+        let up_to_date = self.last_shown() == self.head()?;
         let scope = if up_to_date { Scope::Paths(paths) } else { Scope::Everything };
         let keep_in = self.keep_in.clone();
         self.settle(scope, origin, &keep_in)
@@ -59,8 +60,8 @@ impl Store {
             let head = self.head()?;
             let snapshot = Snapshot::of(&self.repository, head.clone());
             let view = View::of(&self.place);
-            let shown = projection::last(&self.place.state, &self.place.view);
-            let was_shown = |path: &str, blob: &str| self.was_shown(shown.as_deref(), path, blob);
+            let shown = self.last_shown();
+            let was_shown = |path: &str, found: &[u8]| self.was_shown(shown.as_deref(), path, found);
             let differences = compare::compare(&view, &snapshot, &was_shown, scope)?;
             let todo =
                 adoption::sort(differences, (&view, &snapshot), (self.policy, &self.screen), keep_in, &mut findings)?;
@@ -90,9 +91,9 @@ impl Store {
             }
             // A view that was looked at in part is up to date only if it was before.
             if let Some(shown) = shown
-                && projection::last(&self.place.state, &self.place.view).as_ref() != Some(&shown)
+                && self.last_shown().as_ref() != Some(&shown)
             {
-                projection::remember(&self.place.state, &self.place.view, &shown)?;
+                self.remember_shown(&shown)?;
             }
             self.pending.extend(findings);
             return Ok(());
@@ -100,13 +101,20 @@ impl Store {
         bail!("{}", write::busy())
     }
 
-    /// Tells whether a commit since the one the view last showed had these bytes at this path.
-    fn was_shown(&self, since: Option<&str>, path: &str, blob: &str) -> Result<bool> {
+    /// Tells whether a commit since the one the view last showed had these bytes at this path, or had what they are left
+    /// of by a power cut.
+    fn was_shown(&self, since: Option<&str>, path: &str, found: &[u8]) -> Result<bool> {
+        let (blob, mut other) = (repository::blob_id(found)?, None);
         let mut next = self.head()?;
         while let Some(id) = next {
-            let entry = repository::entry(&self.repository, Some(&id), path)?;
-            if entry == Some(repository::Entry::File(blob.to_owned())) {
-                return Ok(true);
+            if let Some(Entry::File(shown)) = repository::entry(&self.repository, Some(&id), path)?
+                && other.as_ref() != Some(&shown)
+            {
+                let whole = || repository::read(&self.repository, &shown);
+                if shown == blob || torn::may_be(found) && whole().is_ok_and(|whole| torn::is_left_of(found, &whole)) {
+                    return Ok(true);
+                }
+                other = Some(shown);
             }
             if since == Some(id.as_str()) {
                 return Ok(false);
@@ -129,11 +137,10 @@ mod tests {
     use std::os::unix::fs::symlink;
 
     use crate::memory::fixture::Memory;
-    use crate::memory::projection;
 
     /// Takes the view's record back to an earlier commit, as a kill between commit and view would leave it.
     fn forget_since(memory: &Memory, commit: &str) {
-        projection::remember(&memory.place.state, &memory.place.view, commit).unwrap();
+        memory.store.remember_shown(commit).unwrap();
     }
 
     #[test]
@@ -224,6 +231,22 @@ mod tests {
         assert_eq!(memory.shown("notes/a").as_deref(), Some("x"));
         assert_eq!(memory.shown("notes/b").as_deref(), Some("y"));
         assert_eq!(memory.subjects().len(), 2);
+    }
+
+    #[test]
+    fn what_a_power_cut_tore_is_shown_anew_and_what_a_person_cut_is_taken_in() {
+        let (old, new) = ("old words\n".repeat(1000), "new words\n".repeat(1000));
+        let mut memory = Memory::project(&[]);
+        let shown = memory.write("notes/a", &old);
+        memory.write("notes/a", &new);
+        for torn in [&new[..4096], &format!("{}{}", "\0".repeat(4096), &new[4096..]), &old[..8192]] {
+            forget_since(&memory, &shown);
+            memory.edit("notes/a", torn);
+            assert_eq!(memory.inspect().projected, ["notes/a"]);
+            assert_eq!(memory.shown("notes/a").as_deref(), Some(new.as_str()));
+        }
+        memory.edit("notes/a", &new[..5000]);
+        assert_eq!(memory.inspect().adopted, ["notes/a"]);
     }
 
     #[test]

@@ -3,6 +3,7 @@
 use std::fs::DirBuilder;
 use std::fs::File;
 use std::fs::OpenOptions;
+use std::io::ErrorKind;
 use std::os::unix::fs::DirBuilderExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
@@ -69,8 +70,14 @@ impl WriteLock {
 }
 
 fn open(state: &Path, path: &Path) -> std::io::Result<File> {
-    DirBuilder::new().recursive(true).mode(0o700).create(state)?;
-    OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path)
+    let open = || OpenOptions::new().create(true).truncate(false).write(true).mode(0o600).open(path);
+    match open() {
+        Err(error) if error.kind() == ErrorKind::NotFound => {
+            DirBuilder::new().recursive(true).mode(0o700).create(state)?;
+            open()
+        }
+        opened => opened,
+    }
 }
 
 #[cfg(test)]

@@ -17,6 +17,7 @@ mod compare;
 mod directory;
 mod durability;
 mod edit;
+mod exchange;
 #[cfg(test)]
 mod fixture;
 mod guard;
@@ -40,6 +41,7 @@ mod repository;
 mod screen;
 mod snapshot;
 mod store;
+mod torn;
 mod trailers;
 mod tree;
 mod view;

@@ -21,7 +21,7 @@ use crate::memory::journal::Journal;
 use crate::memory::lock::WriteLock;
 use crate::memory::new_repository;
 use crate::memory::path::MemoryPath;
-use crate::memory::projection;
+use crate::memory::projection::Projection;
 use crate::memory::recovery;
 use crate::memory::recovery::Found;
 use crate::memory::repository::Repository;
@@ -38,6 +38,7 @@ pub struct Store {
     pub(super) screen: Screen,
     pub(super) clock: Clock,
     pub(super) repository: Repository,
+    projection: RefCell<Projection>,
     /// Found by looks at the view that a write made on the way; told at the next inspection.
     pub(super) pending: Findings,
     /// Where such looks keep what may not stay in the view.
@@ -85,7 +86,7 @@ impl Store {
 
     /// Refuses a memory whose branch is gone: an empty one in its place would hide all that was written.
     fn require_branch(&self) -> Result<()> {
-        let Some(last) = projection::any(&self.place.state).filter(|_| matches!(self.head(), Ok(None))) else {
+        let Some(last) = self.projection.borrow_mut().any().filter(|_| matches!(self.head(), Ok(None))) else {
             return Ok(());
         };
         let git = format!("git --git-dir='{}'", self.place.repository.display());
@@ -117,6 +118,7 @@ impl Store {
             screen: Screen::default(),
             clock,
             repository: found.repository,
+            projection: RefCell::new(Projection::of(&place.state)),
             pending: Findings::default(),
             keep_in: place.state.join("found"),
             notice: Box::new(|_| {}),
@@ -143,6 +145,16 @@ impl Store {
         let Some(journal) = &mut *self.journal.borrow_mut() else { return branch::head(&self.repository) };
         journal.refresh()?;
         Ok(journal.head().map(|head| head.to_string()))
+    }
+
+    /// Returns the commit that the view was last brought up to; none when that is not known.
+    pub(super) fn last_shown(&self) -> Option<String> {
+        self.projection.borrow_mut().last(&self.place.view)
+    }
+
+    /// Remembers that the view shows the commit; to be called under the write lock.
+    pub(super) fn remember_shown(&self, commit: &str) -> Result<()> {
+        self.projection.borrow_mut().remember(&self.place.view, commit)
     }
 
     /// Returns the bytes of a file.

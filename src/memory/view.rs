@@ -121,7 +121,7 @@ impl<'p> View<'p> {
             displace(&folder, name)?;
         }
         let temporary = temporary_name();
-        let done = beside.create_file(&temporary, bytes).and_then(|()| beside.rename(&temporary, &folder, name));
+        let done = beside.create_file(&temporary, bytes).and_then(|()| beside.replace(&temporary, &folder, name));
         if done.is_err() {
             // The first error is the one to tell.
             let _ = beside.remove(&temporary);

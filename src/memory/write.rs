@@ -21,7 +21,6 @@ use crate::memory::path;
 use crate::memory::path::MemoryPath;
 use crate::memory::plan;
 use crate::memory::plan::Outcome;
-use crate::memory::projection;
 use crate::memory::recovery;
 use crate::memory::repository;
 use crate::memory::snapshot::Snapshot;
@@ -254,7 +253,7 @@ impl Store {
                     view.put(path, bytes)?;
                 }
             }
-            projection::remember(&self.place.state, &self.place.view, commit)
+            self.remember_shown(commit)
         };
         if let Err(error) = show() {
             (self.notice)(&format!("memory is written, but its view lags: {error:#}"));
