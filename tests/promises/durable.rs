@@ -2,6 +2,7 @@
 
 use crate::support::Chance;
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::io::BufRead;
@@ -17,16 +18,21 @@ use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
 
-/// A memory that a service of ours writes into, file after file.
+/// Files that are changed over and over, each of several pages.
+const CHANGING: usize = 7;
+
+/// A memory that a service of ours writes into: file after file, and a few again and again.
 struct Written {
     folder: PathBuf,
     asked: usize,
     answered: BTreeSet<String>,
+    /// The newest version that was answered of each changing file.
+    versions: BTreeMap<String, usize>,
 }
 
 impl Written {
     fn at(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), asked: 0, answered: BTreeSet::new() }
+        Self { folder: folder.to_owned(), asked: 0, answered: BTreeSet::new(), versions: BTreeMap::new() }
     }
 
     fn memory(&self, args: &[&str]) -> Command {
@@ -41,7 +47,8 @@ impl Written {
         let (calls, answers) = (service.stdin.take().unwrap(), BufReader::new(service.stdout.take().unwrap()));
         let (told, hear) = mpsc::channel();
         let first = self.asked;
-        let writer = thread::spawn(move || ask(calls, first));
+        let versions = (0..CHANGING).map(|file| self.version(&changing(file))).collect();
+        let writer = thread::spawn(move || ask(calls, first, versions));
         let reader = thread::spawn(move || {
             for line in answers.lines().map_while(Result::ok).filter(|line| line.contains("\"is_error\":false")) {
                 told.send(line).unwrap();
@@ -55,9 +62,19 @@ impl Written {
         reader.join().unwrap();
         self.asked = writer.join().unwrap();
         for line in early.into_iter().chain(hear.iter()) {
-            let (_, path) = line.split_once("/memories/").unwrap();
-            self.answered.insert(path.split('"').next().unwrap().to_owned());
+            let answer: serde_json::Value = serde_json::from_str(&line).unwrap();
+            let (path, version) = answer["tool_use_id"].as_str().unwrap().split_once(' ').unwrap();
+            match version.parse() {
+                Ok(version) => drop(self.versions.insert(path.to_owned(), version)),
+                Err(_) => drop(self.answered.insert(path.to_owned())),
+            }
         }
+    }
+
+    /// Returns the version that a changing file has; none before there is one.
+    fn version(&self, path: &str) -> Option<usize> {
+        let (_, text) = git(&self.folder, &["show", &format!("main:{path}")]);
+        text.strip_prefix("version ")?.lines().next()?.parse().ok()
     }
 
     /// Says what is lost or broken, after the next command has put in order what there is to.
@@ -70,6 +87,10 @@ impl Written {
         let there: BTreeSet<String> =
             git(&self.folder, &["ls-tree", "-r", "--name-only", "main"]).1.lines().map(str::to_owned).collect();
         faults.extend(self.answered.difference(&there).map(|path| format!("{path} was answered and is lost")));
+        let older = self.versions.iter().filter(|(path, version)| self.version(path) < Some(**version));
+        faults.extend(older.map(|(path, version)| format!("version {version} of {path} was answered and is lost")));
+        let taken = git(&self.folder, &["log", "--grep=^memory: adopt", "--format=%s %b"]).1;
+        faults.extend(taken.lines().map(|line| format!("nobody edited the view, and this was taken in: {line}")));
         faults
     }
 
@@ -81,15 +102,47 @@ impl Written {
 }
 
 /// Sends calls until nobody reads them; returns how many files were named.
-fn ask(mut calls: ChildStdin, first: usize) -> usize {
+fn ask(mut calls: ChildStdin, first: usize, mut versions: Vec<Option<usize>>) -> usize {
     for number in first.. {
-        let path = format!("/memories/{}/{}/{number}.md", number % 5, number % 31);
-        let call = json!({"command": "create", "path": path, "file_text": format!("text {number}\n").repeat(40)});
-        if writeln!(calls, "{call}").is_err() {
+        let file = number % CHANGING;
+        let path = format!("{}/{}/{number}.md", number % 5, number % 31);
+        let new = call(
+            &format!("{path} new"),
+            &json!({"command": "create", "path": format!("/memories/{path}"), "file_text": format!("text {number}\n").repeat(40)}),
+        );
+        let change = change(file, &mut versions[file]);
+        if writeln!(calls, "{new}\n{change}").is_err() {
             return number + 1;
         }
     }
     first
+}
+
+fn changing(file: usize) -> String {
+    format!("changing/{file}.md")
+}
+
+/// Makes the next version of a changing file.
+fn change(file: usize, version: &mut Option<usize>) -> String {
+    let (path, next) = (changing(file), version.map_or(0, |version| version + 1));
+    let at = format!("/memories/{path}");
+    let input = match version {
+        None => {
+            let text = format!("version 0\n{}", "a line of a file that has several pages\n".repeat(300));
+            json!({"command": "create", "path": at, "file_text": text})
+        }
+        Some(version) => {
+            let (old, new) = (format!("version {version}\n"), format!("version {next}\n"));
+            json!({"command": "str_replace", "path": at, "old_str": old, "new_str": new})
+        }
+    };
+    *version = Some(next);
+    call(&format!("{path} {next}"), &input)
+}
+
+/// Writes a call on a line; its id says what its answer means.
+fn call(id: &str, input: &serde_json::Value) -> String {
+    json!({"type": "tool_use", "id": id, "name": "memory", "input": input}).to_string()
 }
 
 fn git(folder: &Path, args: &[&str]) -> (bool, String) {
