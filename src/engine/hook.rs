@@ -102,8 +102,19 @@ pub fn run(
     extract::extract(ws, client, budget, session, ending)?;
     expire::expire(ws, session.number)?;
     ws.memory.checkpoint()?;
+    keep_up(ws, ending);
     run_commands(ws, &ws.settings.session_end, &outcome_json(session, &report));
     Ok(report)
+}
+
+/// Packs the memory from time to time. Nothing depends on it, so that a failure is only told.
+fn keep_up(ws: &Workspace, ending: &Ending) {
+    let path = ws.settings.inner.get("PATH").map_or("", String::as_str);
+    if !matches!(ending, Ending::Interrupted)
+        && let Err(error) = ws.memory.keep_up(path)
+    {
+        ws.warn(format!("the memory is not packed, so that git reads it more slowly: {error:#}"));
+    }
 }
 
 /// Commits what the session left uncommitted. On another branch than the one it began on, unless the session made that,

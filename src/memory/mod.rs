@@ -44,6 +44,7 @@ mod store;
 mod torn;
 mod trailers;
 mod tree;
+mod upkeep;
 mod view;
 mod watch;
 mod write;
