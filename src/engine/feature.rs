@@ -83,7 +83,7 @@ pub fn move_to(ws: &mut Workspace, id: &str, place: &Place) -> Result<Vec<String
     if let Place::Before(other) | Place::After(other) = place {
         checklist.find(other)?;
     }
-    checklist.move_to(id, place).map_err(|problem| Failure::usage(problem.to_string()))?;
+    checklist.move_to(id, place).map_err(|problem| Failure::usage(format!("{problem:#}")))?;
     let origin = ws.origin(None, Some(id));
     ws.save_told(&checklist, &format!("checklist: move {id}"), &[Fact::of("move", id, json!({}))], vec![], &origin)?;
     let undone = |needed: &&String| checklist.get(needed).is_some_and(|needed| !needed.is_done());
@@ -223,7 +223,7 @@ fn baselines_if_clean(ws: &mut Workspace) -> Result<()> {
 pub fn remove(ws: &mut Workspace, id: &str) -> Result<()> {
     let mut checklist = ws.checklist()?;
     checklist.find(id)?;
-    checklist.remove(id).map_err(|problem| Failure::usage(problem.to_string()))?;
+    checklist.remove(id).map_err(|problem| Failure::usage(format!("{problem:#}")))?;
     let origin = ws.origin(None, Some(id));
     let told = Fact::of("remove", id, json!({}));
     ws.save_told(&checklist, &format!("checklist: remove {id}"), &[told], vec![], &origin)

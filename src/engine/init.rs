@@ -135,8 +135,8 @@ fn read(sources: &Sources) -> Result<Read> {
                 Failure::usage(format!("the checklist `{}` cannot be taken in: {problem}", path.display()))
                     .hint("correct the file and run the same command again; nothing was changed")
             };
-            let imported = read_import(&bytes).map_err(|problem| refused(problem.to_string()))?;
-            Checklist::empty().add(&imported.features, "user").map_err(|problem| refused(problem.to_string()))?;
+            let imported = read_import(&bytes).map_err(|problem| refused(format!("{problem:#}")))?;
+            Checklist::empty().add(&imported.features, "user").map_err(|problem| refused(format!("{problem:#}")))?;
             Some(imported)
         }
     };
