@@ -25,6 +25,7 @@ use crate::process::Survivor;
 use anyhow::Context;
 use anyhow::Result;
 use std::collections::BTreeMap;
+use std::ffi::OsString;
 use std::fs::File;
 use std::io::PipeReader;
 use std::io::PipeWriter;
@@ -41,6 +42,7 @@ use std::sync::PoisonError;
 use std::sync::mpsc::Receiver;
 use std::sync::mpsc::Sender;
 use std::time::Duration;
+use std::time::Instant;
 
 /// How long a sandbox may take to be there.
 const START: Duration = Duration::from_secs(20);
@@ -134,17 +136,34 @@ impl Bubblewrap {
 }
 
 impl Inside {
-    /// Starts bubblewrap with an empty environment, since process 1 shows its own to everybody inside. What is shown is
-    /// looked up anew each time: what was there at first may be gone.
+    /// Starts bubblewrap. What is shown and hidden is looked up anew each time: what was there at first may be gone. That
+    /// holds for the moment until it is mounted too, such as for a socket of a service that ends then.
     fn start(settings: &Settings, room: &Room, interrupt: &Interrupt) -> Result<Self> {
+        let begun = Instant::now();
+        let mut seen = room.arguments(settings)?;
+        loop {
+            let failed = match Self::with(&seen, settings, room.network, interrupt) {
+                Ok(inside) => return Ok(inside),
+                Err(failed) => failed,
+            };
+            let now = room.arguments(settings)?;
+            if now == seen || begun.elapsed() > START {
+                return Err(failed);
+            }
+            seen = now;
+        }
+    }
+
+    /// Starts it with an empty environment, since process 1 shows its own to everybody inside.
+    fn with(room: &[OsString], settings: &Settings, network: Network, interrupt: &Interrupt) -> Result<Self> {
         let mut command = Command::new("", &[], Path::new("/"), BTreeMap::new());
         command.program = settings.bwrap.clone().into();
-        command.args = room.arguments(settings)?;
+        command.args = room.to_vec();
         command.args.extend(["--".into(), OWN_PROGRAM.into()]);
         command.args.extend(settings.supervisor.iter().skip(1).cloned());
         let (socket, theirs) = UnixStream::pair().context("could not make a socket for the sandbox")?;
         let (said, errors) = std::io::pipe().context("could not make a pipe for the sandbox")?;
-        let output = filter(room.network).context("could not make a pipe for the sandbox")?;
+        let output = filter(network).context("could not make a pipe for the sandbox")?;
         let input = Some(File::from(OwnedFd::from(theirs)));
         let bwrap = Lasting::start(&command, Streams { input, output, errors }).map_err(|error| not_started(&error))?;
         let (sender, answers) = std::sync::mpsc::channel();

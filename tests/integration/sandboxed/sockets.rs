@@ -6,6 +6,7 @@ use crate::support::bash;
 use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::session;
+use std::os::unix::fs::PermissionsExt;
 use std::time::Duration;
 
 /// A service with a socket in a folder that the sandbox shows.
@@ -47,6 +48,27 @@ fn a_socket_of_a_service_that_is_there_when_the_sandbox_opens_is_out_of_reach() 
 
     assert!(told(&project().sandboxed())[0].starts_with("out of reach"));
     assert!(told(&project())[0].starts_with("reached"), "in plain mode it is not hidden");
+}
+
+/// A `bwrap` before which a service ends at the last moment, once it was to be hidden.
+#[test]
+fn a_service_that_ends_while_the_sandbox_opens_does_not_keep_it_shut() {
+    let Some(service) = Service::start("ends") else {
+        return crate::support::skipped("nothing can be written below `/var/lib`");
+    };
+    let project = Project::ready().feature("a", "test -f a").sandboxed();
+    let (bwrap, saw) = (project.home().join("bin/bwrap"), project.home().join("saw"));
+    let (folder, path) = (service.folder.display(), std::env::var("PATH").unwrap());
+    let ends = format!("case \"$*\" in *{folder}/socket*) echo hidden >>{}; rm -r {folder} ;; esac", saw.display());
+    std::fs::create_dir(bwrap.parent().unwrap()).unwrap();
+    std::fs::write(&bwrap, format!("#!/bin/sh\n{ends}\nPATH={path} exec bwrap \"$@\"\n")).unwrap();
+    std::fs::set_permissions(&bwrap, std::fs::Permissions::from_mode(0o755)).unwrap();
+    let project = project.variable("PATH", &format!("{}:{path}", bwrap.parent().unwrap().display()));
+
+    let run = project.run(["check", "a"]);
+
+    run.exits(8).tells("failed");
+    assert_eq!(std::fs::read_to_string(saw).unwrap_or_default(), "hidden\n", "it was to be hidden, once");
 }
 
 /// What the README calls not held: a service that starts later.
