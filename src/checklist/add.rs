@@ -19,7 +19,7 @@ const GIVEN: [&str; 9] =
     ["id", "title", "category", "description", "steps", "priority", "required", "depends_on", "milestone"];
 
 /// What only longhaul says, and a new feature starts with.
-pub(super) const KEPT: [&str; 12] = [
+pub(super) const KEPT: [&str; 13] = [
     "passes",
     "evidence",
     "checked",
@@ -28,6 +28,7 @@ pub(super) const KEPT: [&str; 12] = [
     "attempts",
     "blocked",
     "check_problem",
+    "unapproved",
     "accepted",
     "regressed",
     "flaky",

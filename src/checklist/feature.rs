@@ -34,6 +34,8 @@ pub struct Feature {
     pub blocked: Option<String>,
     /// What an agent says is wrong with the check; it waits for a person then.
     pub check_problem: Option<String>,
+    /// Files that its check names and that came after it was approved, so that it runs without them; it waits for a person then.
+    pub unapproved: Vec<String>,
     /// A person vouched: reason, commit, tree, time.
     pub accepted: Option<Value>,
     /// The evidence it had before its check failed again.
@@ -154,6 +156,7 @@ impl Feature {
             attempts: field(fields, "attempts")?.unwrap_or_default(),
             blocked: field(fields, "blocked")?,
             check_problem: field(fields, "check_problem")?,
+            unapproved: field(fields, "unapproved")?.unwrap_or_default(),
             accepted: record(fields, "accepted")?,
             regressed: record(fields, "regressed")?,
             flaky: record(fields, "flaky")?,
@@ -183,7 +186,7 @@ impl Feature {
             () if self.passes => State::Stale,
             () if self.accepted.is_some() => State::Accepted,
             () if self.blocked.is_some() => State::Blocked,
-            () if self.check_problem.is_some() => State::Waiting,
+            () if self.check_problem.is_some() || !self.unapproved.is_empty() => State::Waiting,
             () if self.regressed.is_some() => State::Regressed,
             () if self.check.is_none() => State::NoCheck,
             () if self.is_already_green() => State::AlreadyGreen,

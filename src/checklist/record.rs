@@ -54,7 +54,7 @@ impl Checklist {
         self.change(id, |fields| {
             set(fields, "passes", json!(true));
             set(fields, "evidence", verdict.to_evidence());
-            clear(fields, &["checked", "last_verdict", "blocked", "check_problem", "regressed"]);
+            clear(fields, &["checked", "last_verdict", "blocked", "check_problem", "unapproved", "regressed"]);
             note_flip(fields, verdict);
         })
     }
@@ -98,7 +98,8 @@ impl Checklist {
         })
     }
 
-    /// Keeps a result that did not prove the feature. A non-pass becomes the baseline when there is none of this check.
+    /// Keeps a result that did not prove the feature, and what it says of files that nobody approved. A non-pass becomes the
+    /// baseline when there is none of this check.
     pub fn record(&mut self, id: &str, verdict: &Verdict, counts_as_attempt: bool) -> Result<()> {
         self.expect_own(id, verdict)?;
         let feature = self.find(id)?;
@@ -111,9 +112,15 @@ impl Checklist {
         }
         let mut last = verdict.to_last_verdict();
         last["equal"] = json!(equal_failures(feature, &last["failure"], attempted));
+        // What passed without such a file before does not wait for it.
+        let waits = feature.regressed.is_none() && !verdict.unapproved().is_empty();
         self.change(id, |fields| {
             set(fields, "last_verdict", last);
             set(fields, "attempts", json!(attempts));
+            clear(fields, &["unapproved"]);
+            if waits {
+                set(fields, "unapproved", json!(verdict.unapproved()));
+            }
             note_flip(fields, verdict);
             if verdict.is_red() && !stands {
                 set(fields, "baseline", baseline);
@@ -144,7 +151,7 @@ impl Checklist {
             json!({"reason": reason, "commit": place.commit, "tree": place.tree, "at": place.at, "verdict": verdict});
         self.change(id, |fields| {
             set(fields, "accepted", accepted);
-            clear(fields, &["check_problem"]);
+            clear(fields, &["check_problem", "unapproved"]);
         })
     }
 
@@ -158,10 +165,10 @@ impl Checklist {
         self.change(id, |fields| set(fields, "check_problem", json!(problem)))
     }
 
-    /// Lets a feature be worked on again: not blocked, no attempts, no person's word, no doubt about its check.
+    /// Lets a feature be worked on again: not blocked, no attempts, no person's word, no wait for one.
     pub fn reopen(&mut self, id: &str) -> Result<()> {
         self.change(id, |fields| {
-            clear(fields, &["blocked", "check_problem", "accepted"]);
+            clear(fields, &["blocked", "check_problem", "unapproved", "accepted"]);
             set(fields, "attempts", json!(0));
             if let Some(Value::Object(last)) = fields.get_mut("last_verdict") {
                 set(last, "equal", json!(0));
@@ -213,7 +220,17 @@ pub(super) fn forget(fields: &mut Map<String, Value>) {
     set(fields, "attempts", json!(0));
     clear(
         fields,
-        &["evidence", "checked", "last_verdict", "baseline", "blocked", "check_problem", "regressed", "flaky"],
+        &[
+            "evidence",
+            "checked",
+            "last_verdict",
+            "baseline",
+            "blocked",
+            "check_problem",
+            "unapproved",
+            "regressed",
+            "flaky",
+        ],
     );
 }
 

@@ -97,6 +97,10 @@ pub(super) fn feature_lines(feature: &Value, state: &str) -> Vec<Line> {
     for (key, label) in [("blocked", "blocked"), ("check_problem", "waits")] {
         lines.extend(feature[key].as_str().map(|said| labelled(label, said)));
     }
+    let unapproved: Vec<String> = feature["unapproved"].as_array().into_iter().flatten().map(&text).collect();
+    if !unapproved.is_empty() {
+        lines.push(labelled("waits", &format!("for a person to approve {}", unapproved.join(", "))));
+    }
     lines.extend(
         feature["attempts"].as_u64().filter(|tries| *tries > 0).map(|tries| labelled("tries", &tries.to_string())),
     );

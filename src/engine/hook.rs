@@ -13,6 +13,7 @@ use crate::engine::expire;
 use crate::engine::extract;
 use crate::engine::facts::Fact;
 use crate::engine::mend;
+use crate::engine::pick;
 use crate::engine::session::Session;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
@@ -224,7 +225,10 @@ fn run_check(
         return Ok(None);
     }
     let outcome = verify::verify(ws, id, attempt, at)?;
-    if !outcome.verdict.proves() {
+    let feature = ws.checklist()?.find(id)?.clone();
+    if !feature.unapproved.is_empty() {
+        ws.warn(pick::unapproved(&feature));
+    } else if !outcome.verdict.proves() {
         block_if_tried_enough(ws, session, id)?;
     }
     Ok(Some(outcome))

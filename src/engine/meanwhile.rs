@@ -19,7 +19,9 @@ pub fn look(ws: &mut Workspace, feature: &Feature) -> Result<Before> {
 /// Looks once more at features that were set aside before the run gives up: work on others may have made their checks pass.
 pub fn proven(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
     let mut any = false;
-    let set_aside = |feature: &&Feature| feature.blocked.is_some() || feature.check_problem.is_some();
+    let set_aside = |feature: &&Feature| {
+        feature.blocked.is_some() || feature.check_problem.is_some() || !feature.unapproved.is_empty()
+    };
     for feature in checklist.features().iter().filter(set_aside).filter(|feature| !feature.is_done()) {
         let runs = feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command);
         any |= runs && !was_judged(ws, feature)? && green_now(ws, &feature.id)? == Before::Proven;

@@ -50,6 +50,7 @@ pub fn reasons_beside(checklist: &Checklist, tree: &str, id: &str) -> Vec<String
     let waits = |feature: &Feature| {
         checklist.state(&feature.id, tree) == State::Waiting
             && feature.check_problem.is_none()
+            && feature.unapproved.is_empty()
             && !checklist.waits_for(feature).is_empty()
     };
     let others = checklist.features().iter().filter(|feature| needed.contains(feature.id.as_str()) && feature.id != id);
@@ -85,6 +86,7 @@ fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String
                 "{id} waits for a person: the agent says that its check is wrong: {problem}; `longhaul feature edit {id}` \
                  changes the check, `longhaul feature reopen {id}` tries it again as it is, {vouch}"
             ),
+            None if !feature.unapproved.is_empty() => unapproved(feature),
             None => match checklist.waits_for(feature).as_slice() {
                 [] => match feature.check.as_ref().map_or("", |check| check.run.trim()) {
                     "" => format!("{id} waits for a person to look; {vouch}"),
@@ -97,6 +99,17 @@ fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String
             "{id} has no check; `longhaul run` asks an initializer session for one, `longhaul feature edit {id}` gives it yours"
         )),
     }
+}
+
+/// Says that a person has to approve what the check of a feature names and nobody approved.
+pub fn unapproved(feature: &Feature) -> String {
+    let id = &feature.id;
+    let files: Vec<String> = feature.unapproved.iter().map(|path| format!("`{path}`")).collect();
+    format!(
+        "{id} waits for a person: its check names files that were not there when it was approved, and runs without them: {}; \
+         `longhaul accept {id}` approves them as they are now, `longhaul feature reopen {id}` tries it again without",
+        files.join(", ")
+    )
 }
 
 #[cfg(test)]
@@ -164,10 +177,14 @@ mod tests {
             {"id": "reads", "title": "x", "check": {"run": "read the page\naloud", "kind": "manual"}},
             {"id": "later", "title": "x", "check": "true", "depends_on": ["looks", "doubted"]},
             {"id": "bare", "title": "x"},
+            {"id": "late", "title": "x", "check": "sh tests/a.sh"},
             {"id": "extra", "title": "x", "required": false},
         ]));
         list.block("set-aside", "no licence").unwrap();
         list.doubt("doubted", "it tests the wrong page").unwrap();
+        let late = list.get("late").unwrap().check.clone().unwrap();
+        let verdict = Verdict::example("late", &late, Finding::Failed, "t").without("tests/a.sh");
+        list.record("late", &verdict, true).unwrap();
         let expected = [
             "set-aside is blocked: no licence; `longhaul feature reopen set-aside` tries it again, `longhaul accept set-aside \
              --reason TEXT` vouches for it",
@@ -178,6 +195,9 @@ mod tests {
             "reads waits for a person to look: read the page aloud; `longhaul accept reads --reason TEXT` vouches for it",
             "later waits for looks, doubted",
             "bare has no check; `longhaul run` asks an initializer session for one, `longhaul feature edit bare` gives it yours",
+            "late waits for a person: its check names files that were not there when it was approved, and runs without them: \
+             `tests/a.sh`; `longhaul accept late` approves them as they are now, `longhaul feature reopen late` tries it again \
+             without",
         ];
         assert_eq!(reasons(&list, "t"), expected);
     }

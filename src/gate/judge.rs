@@ -14,6 +14,7 @@ use crate::gate::checkout::Tree;
 use crate::gate::closure::Reading;
 use crate::gate::closure::closure;
 use crate::gate::closure::memory_closure;
+use crate::gate::closure::texts;
 use crate::gate::difference::difference;
 use crate::gate::empty::empty;
 use crate::gate::shell::Shell;
@@ -23,6 +24,7 @@ use crate::gate::trial;
 use crate::gate::trial::Surroundings;
 use crate::gate::verdict::Circumstances;
 use crate::gate::verdict::Trial;
+use crate::gate::written::Written;
 use crate::project::Head;
 use crate::project::listed;
 use crate::project::path_of;
@@ -282,6 +284,7 @@ impl Gate<'_> {
             level: self.settings.sandbox.level.to_string(),
             checkout: tree.map(|tree| tree.place),
             overlaid: tree.map(|tree| tree.overlaid.clone()).unwrap_or_default(),
+            unapproved: tree.map(|tree| self.unapproved(check, tree)).unwrap_or_default(),
             disclosed: tree.map(|tree| self.disclosed(check, tree)).unwrap_or_default(),
             prepared: tree.and_then(|tree| tree.prepared.clone()),
             session: self.session,
@@ -292,6 +295,14 @@ impl Gate<'_> {
             red: None,
             flipped: false,
         }
+    }
+
+    /// Lists the files that were absent at approval and were taken out of the tree, but not those that the check writes itself.
+    fn unapproved(&self, check: &Check, tree: &Tree) -> Vec<String> {
+        let texts = texts(check, &self.files);
+        let written = Written::by(texts.iter().map(String::as_str));
+        let absent = tree.overlaid.iter().filter(|path| check.pins.get(*path) == Some(&None));
+        absent.filter(|path| !written.holds(path)).cloned().collect()
     }
 
     /// Lists what a person should know of the tested tree and of how the check ran.

@@ -186,6 +186,8 @@ pub(in crate::gate) struct Circumstances {
     pub checkout: Option<Place>,
     /// Files of the check that were laid over the tree.
     pub overlaid: Vec<String>,
+    /// Those of them that were absent at approval; they were taken out.
+    pub unapproved: Vec<String>,
     /// What a person should know of the tested tree.
     pub disclosed: Vec<String>,
     /// Files of the soft closure that changed since approval, or came while the check ran.
@@ -268,6 +270,12 @@ impl Verdict {
         &self.circumstances.overlaid
     }
 
+    /// Returns the files that the check names, that were absent when it was approved, and without which it did not pass. Such as
+    /// the check makes itself are left out.
+    pub fn unapproved(&self) -> &[String] {
+        if self.finding().is_green() { &[] } else { &self.circumstances.unapproved }
+    }
+
     /// Returns the files that tools load by themselves and that changed since approval.
     pub fn soft(&self) -> &[String] {
         &self.circumstances.soft
@@ -342,6 +350,7 @@ impl Verdict {
             form: check.form(),
             checkout: Some(Place::InPlace),
             overlaid: Vec::new(),
+            unapproved: Vec::new(),
             disclosed: Vec::new(),
             soft: Vec::new(),
             prepared: None,
@@ -352,6 +361,12 @@ impl Verdict {
             flipped: false,
         };
         Self::new(Trial::refused(finding, ""), circumstances)
+    }
+
+    /// Makes it one that stands without a file that was absent at approval.
+    pub(crate) fn without(mut self, path: &str) -> Self {
+        self.circumstances.unapproved.push(path.to_owned());
+        self
     }
 }
 

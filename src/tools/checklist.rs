@@ -79,6 +79,9 @@ fn show(checklist: &Checklist, feature: &Feature, head_tree: &str) -> String {
     }
     lines.extend(feature.blocked.as_ref().map(|reason| format!("blocked: {reason}")));
     lines.extend(feature.check_problem.as_ref().map(|said| format!("waits for a person, said to be wrong: {said}")));
+    if !feature.unapproved.is_empty() {
+        lines.push(format!("waits for a person to approve: {}", feature.unapproved.join(", ")));
+    }
     let last = feature.last_verdict.as_ref().and_then(|verdict| verdict["verdict"].as_str());
     lines.extend(last.map(|verdict| format!("last verdict: {verdict}")));
     lines.join("\n")

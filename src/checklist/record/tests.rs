@@ -170,6 +170,39 @@ fn a_doubted_check_waits_for_a_person_until_something_is_known() {
 }
 
 #[test]
+fn a_feature_waits_for_a_file_that_nobody_approved_until_something_is_known() {
+    let mut waiting = checklist();
+    let without = |list: &Checklist, finding| verdict(list, finding, "2").without("tests/a.sh");
+    waiting.record("a", &without(&waiting, Finding::Failed), true).unwrap();
+    assert_eq!(waiting.get("a").unwrap().unapproved, ["tests/a.sh"]);
+    assert_eq!(waiting.state("a", "2"), State::Waiting);
+    let settled: [fn(&mut Checklist); 6] = [
+        |list| list.reopen("a").unwrap(),
+        |list| list.record("a", &verdict(list, Finding::Failed, "3"), true).unwrap(),
+        |list| list.prove("a", &verdict(list, Finding::Passed, "3")).unwrap(),
+        |list| list.accept("a", "seen", Accepted { commit: "c", tree: "1", at: "now" }, None).unwrap(),
+        |list| list.approve("a", "me").unwrap(),
+        |list| list.set_check("a", &json!("false"), "me").unwrap(),
+    ];
+    for settle in settled {
+        let mut list = waiting.clone();
+        settle(&mut list);
+        assert!(list.get("a").unwrap().unapproved.is_empty());
+        assert_ne!(list.state("a", "3"), State::Waiting);
+    }
+    // What passed without it is not held up by it.
+    let mut proven = checklist();
+    proven.set_baseline("a", &verdict(&proven, Finding::Failed, "0")).unwrap();
+    proven.prove("a", &verdict(&proven, Finding::Passed, "1")).unwrap();
+    proven.regress("a", &without(&proven, Finding::Failed)).unwrap();
+    proven.record("a", &without(&proven, Finding::Failed), true).unwrap();
+    assert_eq!(proven.state("a", "2"), State::Regressed);
+    let mut green = checklist();
+    green.record("a", &without(&green, Finding::AlreadyGreen), true).unwrap();
+    assert_eq!(green.state("a", "2"), State::AlreadyGreen);
+}
+
+#[test]
 fn a_persons_word_is_no_proof() {
     let mut checklist = checklist();
     let green = verdict(&checklist, Finding::AlreadyGreen, "1");

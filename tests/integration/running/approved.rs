@@ -188,3 +188,65 @@ fn of_what_is_done_already_accept_says_so_and_changes_nothing() {
     project.git(["commit", "-qm", "more"]);
     project.run(["accept", "a", "--reason", "x"]).exits(0).prints("`longhaul check a` looks at it");
 }
+
+/// Says in which sessions the agent was asked for which feature.
+fn asked(project: &Project) -> Vec<String> {
+    let sessions = (1..).take_while(|number| project.state().join(format!("sessions/{number:04}")).exists());
+    let of = |number| project.events(number).into_iter().find_map(|event| event["feature"].as_str().map(str::to_owned));
+    sessions.filter_map(of).collect()
+}
+
+#[test]
+fn a_feature_whose_test_was_written_by_an_agent_waits_for_a_person_and_the_run_goes_on() {
+    let writes = |text: &str| session([reply([bash(text)]), reply([hand_over()])]);
+    for place in ["clean", "in-place"] {
+        let project = Project::ready()
+            .variable("LONGHAUL_GATE_CHECKOUT", place)
+            .feature("a", "sh tests/a.sh")
+            .feature("b", "test -f b")
+            .model([writes("mkdir tests; echo 'test -f a' >tests/a.sh"), makes("b"), makes("a")]);
+
+        project
+            .run(["run"])
+            .exits(4)
+            .tells("a waits for a person: its check names files that were not there when it was approved")
+            .tells("`tests/a.sh`; `longhaul accept a` approves them");
+        assert_eq!((project.status("a"), project.status("b")), ("waiting".to_owned(), "proven".to_owned()), "{place}");
+        assert_eq!(asked(&project), ["a", "b"], "one session each");
+        project.run(["show", "a"]).prints("for a person to approve tests/a.sh");
+
+        project.run(["accept", "a"]).exits(0).prints("was absent at approval and is there now");
+        assert_eq!(project.status("a"), "open", "the test is red now");
+        project.run(["run"]).exits(0);
+        assert_eq!((project.status("a"), asked(&project).len()), ("proven".to_owned(), 3));
+    }
+}
+
+#[test]
+fn a_feature_that_waits_for_a_test_goes_on_once_that_is_away() {
+    let writes = session([reply([bash("mkdir tests; echo true >tests/a.sh")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a && sh tests/a.sh || test -f b").model([writes, makes("b")]);
+    project.run(["run"]).exits(4);
+    assert_eq!(project.status("a"), "waiting");
+
+    project.git(["rm", "-q", "tests/a.sh"]);
+    project.git(["commit", "-qm", "away"]);
+    project.run(["check", "a"]).exits(8);
+    assert_eq!(project.status("a"), "open", "the check says so by itself");
+
+    project.run(["run"]).exits(0);
+}
+
+/// The twin: what the check makes itself is nobody's test.
+#[test]
+fn no_feature_waits_for_a_file_that_its_check_writes() {
+    let check = "mkdir -p tests; echo said >tests/a.log; grep -q said tests/a.log && test -f b";
+    let fails = session([reply([bash("mkdir tests; echo said >tests/a.log")]), reply([hand_over()])]);
+    let works = session([reply([bash("git rm -q tests/a.log; touch b")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", check).model([fails, works]);
+    assert_eq!(project.stored("a")["check"]["pins"], json!({"tests/a.log": null}));
+
+    project.run(["run"]).exits(0);
+
+    assert_eq!(asked(&project), ["a", "a"]);
+}
