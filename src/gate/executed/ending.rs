@@ -25,6 +25,8 @@ enum Extent {
     Last,
     /// It may start programs that report in ways of their own.
     Begun,
+    /// Nothing can be told of it, nor of another one beside it.
+    Unknown,
 }
 
 /// How a runner in whose own process the code under test runs tells its end.
@@ -32,23 +34,26 @@ struct Ending {
     runner: Runner,
     name: &'static str,
     on_errors: bool,
+    /// What each of its programs says when it begins, or once more when it is over.
+    begins: Option<&'static str>,
     told: &'static str,
     /// What it says of failures there.
-    failed: &'static str,
+    failed: Option<&'static str>,
     /// Options and variables by which it says less, or in another form.
     quiet: &'static [&'static str],
     /// Files of a project that may tell it so, and by which words.
     settings: (&'static [&'static str], &'static [&'static str]),
 }
 
-const ENDINGS: [Ending; 6] = [
+const ENDINGS: [Ending; 9] = [
     Ending {
         runner: Runner::Pytest,
         name: "pytest",
         on_errors: false,
+        begins: None,
         // Plugins render it in ways of their own.
         told: r"(?i)\b\d+ +(?:x?passed|x?failed|errors?|skipped|deselected)\b|\bpassed\b\W{0,3}\d|^Ran \d+ tests?|no tests ran|tests? collected",
-        failed: r"^=* ?(?:[^\n]*, )?(\d+ (?:failed|errors?))\b[^\n]* in [\d.]+s\b",
+        failed: Some(r"^=* ?(?:[^\n]*, )?(\d+ (?:failed|errors?))\b[^\n]* in [\d.]+s\b"),
         quiet: &[
             "--tap",
             "--tap-stream",
@@ -67,8 +72,9 @@ const ENDINGS: [Ending; 6] = [
         runner: Runner::Unittest,
         name: "unittest",
         on_errors: true,
+        begins: None,
         told: r"Ran \d+ tests? in [\d.]+s(?s:.*?)\b(?:OK|FAILED|NO TESTS RAN)\b",
-        failed: r"^(FAILED \([^)\n]*\))",
+        failed: Some(r"^(FAILED \([^)\n]*\))"),
         quiet: &[],
         settings: (&[], &[]),
     },
@@ -76,8 +82,9 @@ const ENDINGS: [Ending; 6] = [
         runner: Runner::Cargo,
         name: "cargo test",
         on_errors: false,
+        begins: Some(r"^running \d+ tests?$"),
         told: r"^test result: ",
-        failed: r"^test result: (FAILED\. \d+ passed; \d+ failed)",
+        failed: Some(r"^test result: (FAILED\. \d+ passed; \d+ failed)"),
         quiet: &["--no-run", "--list", "--format", "--help", "-h", "-Z"],
         settings: (&[], &[]),
     },
@@ -85,8 +92,9 @@ const ENDINGS: [Ending; 6] = [
         runner: Runner::Jest,
         name: "jest",
         on_errors: true,
+        begins: None,
         told: r"\bTests: +\d|^No tests found",
-        failed: r"^Tests: +(?:[^\n]*, )?(\d+ failed)",
+        failed: Some(r"^Tests: +(?:[^\n]*, )?(\d+ failed)"),
         quiet: &["--reporters", "--json", "--listTests", "--showConfig", "--config", "-c"],
         settings: (
             &[
@@ -104,8 +112,9 @@ const ENDINGS: [Ending; 6] = [
         runner: Runner::Mocha,
         name: "mocha",
         on_errors: false,
+        begins: None,
         told: r"\b\d+ passing\b",
-        failed: r"^ *(\d+ failing)$",
+        failed: Some(r"^ *(\d+ failing)$"),
         quiet: &["--reporter", "-R", "--config", "--pass-on-failing-test-suite"],
         settings: (
             &[
@@ -125,18 +134,82 @@ const ENDINGS: [Ending; 6] = [
         runner: Runner::Node,
         name: "node",
         on_errors: false,
+        begins: None,
         told: r"^(?:#|ℹ) pass +\d",
-        failed: r"^(?:#|ℹ) (fail +[1-9]\d*)$",
+        failed: Some(r"^(?:#|ℹ) (fail +[1-9]\d*)$"),
         quiet: &["--test-reporter", "--test-reporter-destination", "NODE_OPTIONS"],
+        settings: (&[], &[]),
+    },
+    Ending {
+        runner: Runner::Vitest,
+        name: "vitest",
+        on_errors: false,
+        begins: None,
+        told: r"^ *Test Files +\S|^No test files found",
+        failed: Some(r"^ *Tests +(\d+ failed)\b"),
+        quiet: &[
+            "--reporter",
+            "--config",
+            "-c",
+            "--root",
+            "-r",
+            "--mergeReports",
+            "--help",
+            "-h",
+            "--version",
+            "-v",
+            "bench",
+            "list",
+            "init",
+        ],
+        settings: (
+            &[
+                "vitest.config.js",
+                "vitest.config.ts",
+                "vitest.config.mjs",
+                "vitest.config.mts",
+                "vitest.config.cjs",
+                "vitest.config.cts",
+                "vite.config.js",
+                "vite.config.ts",
+                "vite.config.mjs",
+                "vite.config.mts",
+                "vite.config.cjs",
+                "vite.config.cts",
+            ],
+            // One that takes its settings from elsewhere may find them there.
+            &["reporters", "mergeConfig", "export {", "export *"],
+        ),
+    },
+    // A test that ends its program ends that alone, and passes by its exit code. What it printed is shown if asked for.
+    Ending {
+        runner: Runner::Nextest,
+        name: "nextest",
+        on_errors: true,
+        begins: Some(r"^ *running 1 test$"),
+        told: r"^ *test result: ",
+        failed: None,
+        quiet: &["--retries", "NEXTEST_RETRIES"],
+        settings: (&[".config/nextest.toml"], &["retries"]),
+    },
+    // Of each package it says `ok` by its exit code; that its tests came to their end says the package itself.
+    Ending {
+        runner: Runner::Go,
+        name: "go test",
+        on_errors: false,
+        begins: Some(r"^ok\s+\S+\s+(?:\(cached\)|[\d.]+s)(?:\s|$)"),
+        told: r"PASS$",
+        failed: None,
+        quiet: &["-json", "-list", "-c", "-n", "-exec", "-args", "GOFLAGS"],
         settings: (&[], &[]),
     },
 ];
 
-/// What cargo's programs say when they begin.
-const BEGINS: &str = r"^running \d+ tests?$";
-
 /// By which the tests of a program of cargo print between its lines.
 const LOUD: [&str; 4] = ["--nocapture", "--no-capture", "--show-output", "RUST_TEST_NOCAPTURE"];
+
+/// Options of `go test` behind which comes no value.
+const GO_FLAGS: [&str; 4] = ["-race", "-short", "-failfast", "-cover"];
 
 /// What in a manifest tells that not every program of cargo says when it begins.
 const OWN_HARNESS: [&str; 2] = ["harness", "[workspace]"];
@@ -161,13 +234,16 @@ pub(super) fn owed(command: &[String], around: &[String], runner: Runner, shown:
     let hushed = said.iter().any(|word| means(word, ending.quiet))
         || settings.iter().any(|text| words.iter().any(|word| text.contains(word)))
         || runner == Runner::Pytest && is_quiet(&said, &settings);
-    if !seen || hushed || !is_started(command, runner) {
-        return None;
+    if !seen || hushed || !is_started(command, runner) || runner == Runner::Go && !is_go_loud(command) {
+        // Its programs may be among those that are counted.
+        let counted = matches!(runner, Runner::Nextest | Runner::Go);
+        return counted.then(|| Owed { runner, extent: Extent::Unknown, programs: Vec::new() });
     }
     let own_harness = || files("Cargo.toml").iter().any(|text| OWN_HARNESS.iter().any(|word| text.contains(word)));
     let extent = match runner {
         Runner::Cargo if said.iter().any(|word| means(word, &LOUD)) => Extent::Last,
         Runner::Cargo if said.contains(&"--manifest-path") || own_harness() => Extent::Begun,
+        Runner::Nextest | Runner::Go => Extent::Begun,
         _ => Extent::All,
     };
     let of_node = |word: &&String| runner == Runner::Node && files(word).iter().any(|text| tests_when_loaded(text));
@@ -208,14 +284,18 @@ fn is_started(command: &[String], runner: Runner) -> bool {
             Runner::Pytest => matches!(name, "pytest" | "pytest-3" | "py.test"),
             Runner::Unittest => word == "unittest",
             Runner::Cargo => matches!(word.as_str(), "test" | "t"),
+            Runner::Nextest => word == "nextest",
+            Runner::Go => word == "test",
             Runner::Jest => name == "jest",
+            Runner::Vitest => name == "vitest",
             Runner::Mocha => matches!(name, "mocha" | "_mocha"),
             _ => word == "--test",
         }
     };
     let Some(at) = command.iter().position(starts) else { return false };
     command[..at].iter().enumerate().all(|(at, word)| match runner {
-        Runner::Cargo => word == "cargo" || word.starts_with('+'),
+        Runner::Cargo | Runner::Nextest => word == "cargo" || word.starts_with('+'),
+        Runner::Go => word == "go",
         Runner::Node => words::name(word) == "node" || word.starts_with('-'),
         _ => {
             let of_an_option = at > 0 && command[at - 1].starts_with("--");
@@ -227,6 +307,13 @@ fn is_started(command: &[String], runner: Runner) -> bool {
                 || name.starts_with("python3.")
         }
     })
+}
+
+/// Tells whether `go test` shows what a package prints whose tests passed: it was told so, or tests the folder it is in.
+fn is_go_loud(command: &[String]) -> bool {
+    let mut options = command.iter().skip(2);
+    let alone = |word: &String| word.starts_with('-') && word.contains('=') || GO_FLAGS.contains(&word.as_str());
+    command.iter().any(|word| word == "-v" || word == "-v=true") || options.all(alone)
 }
 
 /// Tells whether pytest is quiet enough to print no summary.
@@ -249,15 +336,15 @@ fn is_quiet(said: &[&str], settings: &[String]) -> bool {
 pub(super) fn missing(owed: &[Owed], output: &str) -> Option<String> {
     ENDINGS.iter().find_map(|ending| {
         let of_it: Vec<&Owed> = owed.iter().filter(|owed| owed.runner == ending.runner).collect();
-        let first = of_it.first()?;
+        let first = of_it.first().filter(|_| of_it.iter().all(|owed| owed.extent != Extent::Unknown))?;
         let regex = |text: &str| Regex::new(&format!("(?m){text}")).ok();
-        let (told, failed) = (regex(ending.told)?, regex(ending.failed)?);
-        let begun = regex(BEGINS).filter(|_| ending.runner == Runner::Cargo);
-        let begun = begun.map_or(0, |begins| begins.find_iter(output).count());
+        let told = regex(ending.told)?;
+        let begun = ending.begins.and_then(regex).map_or(0, |begins| begins.find_iter(output).count());
         let wanted = match first.extent {
             Extent::All => begun.max(of_it.len()),
             Extent::Last => of_it.len(),
             Extent::Begun => begun,
+            Extent::Unknown => 0,
         };
         let ends: Vec<usize> = told.find_iter(output).map(|found| found.start()).collect();
         if ends.len() < wanted {
@@ -268,6 +355,7 @@ pub(super) fn missing(owed: &[Owed], output: &str) -> Option<String> {
         }
         // What comes before is what its tests, or a runner in them, printed.
         let last = ends.last().copied().filter(|_| of_it.len() == 1 && (begun == 0 || first.extent == Extent::Last));
+        let failed = ending.failed.and_then(regex)?;
         let said = failed
             .captures_iter(output)
             .filter(|found| found.get(0).is_some_and(|whole| whole.end() > last.unwrap_or(0)));

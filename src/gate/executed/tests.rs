@@ -45,6 +45,7 @@ fn files() -> Files {
         ("own_harness/Cargo.toml", "[package]\n[[test]]\nname = \"cucumber\"\nharness = false\n"),
         ("members/Cargo.toml", "[workspace]\nmembers = [\"a\"]\n"),
         ("reporters/jest.config.js", "module.exports = { reporters: ['./own.js'] }\n"),
+        ("reporters/vitest.config.ts", "export default { test: { reporters: 'json' } }\n"),
         ("tests/test_a.py", "import unittest\nimport prog\n"),
         ("e2e.py", "import prog\nprint(prog.report())\n"),
         ("e2e.js", "console.log(require('./prog')())\n"),
@@ -185,6 +186,25 @@ const NODE_ENDED: &str = "TAP version 13\n# Subtest: /p/tests/a.test.js\nok 1 - 
 const NODE_18: &str =
     "# Subtest: /p/tests/a.test.js\n    # Subtest: a\n    ok 1 - a\n    1..1\nok 1 - /p/tests/a.test.js\n# pass 1\n";
 
+const GO_OK: &str = "=== RUN   TestE\nsaid\n--- PASS: TestE (0.00s)\nPASS\nok  \texample.org/m/e\t0.003s\n";
+const GO_COVER: &str = "=== RUN   TestE\n--- PASS: TestE (0.00s)\nPASS\ncoverage: 50.0% of statements\n\
+    ok  \texample.org/m/e\t0.009s\tcoverage: 50.0% of statements\n?   \texample.org/m\t[no test files]\n";
+const GO_CACHED: &str = "=== RUN   TestE\n--- PASS: TestE (0.00s)\nPASS\nok  \texample.org/m/e\t(cached)\n";
+const GO_HERE: &str = "said\nPASS\nok  \texample.org/m/e\t0.004s\n";
+const GO_PACKAGE: &str = "ok  \texample.org/m/b\t0.002s\n";
+const GO_ENDED: &str = "=== RUN   TestD\nok  \texample.org/m/d\t0.003s\n";
+
+const VITEST_OK: &str =
+    "\n RUN  v3.2.7 /p\n\n ✓ a.test.js (1 test) 2ms\n\n Test Files  1 passed (1)\n      Tests  1 passed (1)\n";
+const VITEST_4: &str = "\x1b[2m Test Files \x1b[22m \x1b[1m\x1b[32m1 passed\x1b[39m\x1b[22m\x1b[90m (1)\x1b[39m\n";
+const VITEST_ENDED: &str = "\n RUN  v3.2.7 /p\n\n";
+
+const NEXTEST: &str =
+    "        PASS [   0.009s] (1/2) nx::t leaves\n     Summary [   0.010s] 1 test run: 1 passed, 0 skipped\n";
+const NEXTEST_OK: &str = "        PASS [   0.010s] (2/2) nx::t stays\n  stdout ───\n\n    running 1 test\n    said\n    test stays ... ok\n\n    \
+    test result: ok. 1 passed; 0 failed; 0 ignored; 0 measured; 1 filtered out; finished in 0.00s\n\n";
+const NEXTEST_ENDED: &str = "        PASS [   0.009s] (1/2) nx::t leaves\n  stdout ───\n\n    running 1 test\n\n";
+
 /// Checks that ended well, what a runner in them printed, and what is wrong with that.
 const UNFINISHED: &[(&str, &str, &str)] = &[
     ("pytest -q tests/test_a.py", ENDED, "pytest printed no summary: it was ended before its end"),
@@ -206,6 +226,22 @@ const UNFINISHED: &[(&str, &str, &str)] = &[
     ("npx mocha", "  1 passing (2ms)\n  1 failing\n\n", "the summary of mocha says 1 failing"),
     ("npx jest a", "Tests:       1 failed, 2 passed, 3 total\n", "the summary of jest says 1 failed"),
     ("npx jest a", ENDED, "jest printed no summary"),
+    ("go test -v ./...", GO_ENDED, "go test printed no summary: it was ended before its end"),
+    ("go test ./d -count=1 -v", GO_ENDED, "go test printed no summary"),
+    ("go test -v ./b", GO_PACKAGE, "go test printed no summary"),
+    ("cd d && go test -count=1 -race", GO_PACKAGE, "go test printed no summary"),
+    ("npx vitest run a", VITEST_ENDED, "vitest printed no summary: it was ended before its end"),
+    (
+        "node_modules/.bin/vitest run a",
+        " Test Files  1 failed (1)\n      Tests  1 failed (1)\n",
+        "the summary of vitest says 1 failed",
+    ),
+    ("cargo nextest run --success-output=final", NEXTEST_ENDED, "nextest printed no summary"),
+    (
+        "cargo nextest run --no-capture",
+        "\nrunning 1 test\n        PASS [   0.008s] (1/1) nx::t leaves\n",
+        "nextest printed",
+    ),
     ("node tests/a.test.js", ENDED, "node printed no summary"),
     ("node --test tests/a.test.js", NODE_ENDED, "`tests/a.test.js` told node of no test in it"),
     ("node --test ./tests/a.test.js", "✔ /project/tests/a.test.js (9.1ms)\nℹ pass 1\n", "`./tests/a.test.js` told"),
@@ -228,7 +264,29 @@ const FINISHED: &[(&str, &str)] = &[
     ("node --test tests/a.test.js", "✔ a (0.1ms)\nℹ pass 1\nℹ fail 0\n"),
     ("node --test tests/a.test.js", NODE_18),
     ("node --test tests/plain.js", "✔ tests/plain.js (9.1ms)\nℹ pass 1\nℹ fail 0\n"),
+    ("go test -v ./...", GO_OK),
+    ("go test -v -cover ./...", GO_COVER),
+    ("go test -v ./...", GO_CACHED),
+    ("go test", GO_HERE),
+    ("go test -v ./...", "?   \texample.org/m\t[no test files]\n"),
+    ("npx vitest run a", VITEST_OK),
+    ("npx vitest run a", VITEST_4),
+    ("npx vitest run a --passWithNoTests", "\nNo test files found, exiting with code 0\n"),
+    ("cargo nextest run --success-output immediate", NEXTEST_OK),
+    // Nothing tells there whether a package or a test came to its end.
+    ("go test ./...", GO_PACKAGE),
+    ("go test -run TestB ./b", GO_PACKAGE),
+    ("cargo nextest run", NEXTEST),
+    ("go test -v ./a && go test ./b", GO_PACKAGE),
+    ("go test ./b || true\ngo test -v ./a", GO_PACKAGE),
     // Told to say less, or elsewhere.
+    ("go test -v -list . ./...", GO_PACKAGE),
+    ("go test -v -json ./...", GO_PACKAGE),
+    ("GOFLAGS=-json go test -v ./...", GO_PACKAGE),
+    ("npx vitest run --reporter=json", ENDED),
+    ("npx vitest bench --run", ENDED),
+    ("cd reporters && npx vitest run", ENDED),
+    ("cargo nextest run --retries 2 --no-capture", NEXTEST_ENDED),
     ("pytest -qq tests", ENDED),
     ("pytest -q --quiet tests", ENDED),
     ("pytest -sq --verbosity=-2 tests", ENDED),
@@ -268,9 +326,8 @@ const FINISHED: &[(&str, &str)] = &[
     ("python3 tests/test_a.py", ENDED),
     ("pip install pytest && ./prog", ENDED),
     ("tox -e py", ENDED),
-    ("cargo nextest run", ENDED),
-    ("go test ./...", ENDED),
-    ("npx vitest run", ENDED),
+    ("tox -e go", VITEST_ENDED),
+    ("gotestsum -v", GO_ENDED),
 ];
 
 fn unfinished(check: &str, output: &str) -> Option<String> {
@@ -291,7 +348,9 @@ fn nothing_is_asked_of_a_runner_that_may_say_nothing() {
         assert_eq!(unfinished(check, output), None, "{check}: {output}");
     }
     // The twin: the same runners, without the words that hush them.
-    for check in ["pytest -q tests", "python3 -m unittest tests.test_a", "cargo test", "npx mocha", "npx jest"] {
+    for check in
+        ["pytest -q tests", "python3 -m unittest tests.test_a", "cargo test", "npx mocha", "npx jest", "npx vitest run"]
+    {
         assert!(unfinished(check, ENDED).is_some(), "{check}");
     }
 }

@@ -8,7 +8,8 @@ use std::process::Command;
 /// With `LONGHAUL_TEST_NO_SKIP=1` it fails instead, so that a run which should see everything cannot miss a test.
 #[track_caller]
 pub(crate) fn runs_here(program: &str) -> bool {
-    let found = Command::new(program).arg("--version").output().is_ok_and(|output| output.status.success());
+    let asks = if program == "go" { "version" } else { "--version" };
+    let found = Command::new(program).arg(asks).output().is_ok_and(|output| output.status.success());
     if !found {
         skipped(&format!("`{program}` does not run here"));
     }

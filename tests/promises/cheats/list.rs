@@ -51,6 +51,7 @@ cheats! { plain, Plain:
     empties_a_test_below_the_toplevel
     empties_a_test_in_a_loop
     empties_the_test
+    ends_a_program_of_go_with_success
     ends_late_with_success
     ends_the_check_early
     ends_the_file_of_tests_with_success
@@ -241,6 +242,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     empties_a_test_in_a_loop
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_test
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    ends_a_program_of_go_with_success
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     ends_the_check_early
     #[ignore = "what stops it is the same as in plain mode; a minute"]
