@@ -59,7 +59,9 @@ fn a_checklist_that_is_not_taken_in_is_named_and_looked_at_all_the_same() {
     let none = r#"[{"title": "G", "check": {"run": ""}}]"#;
     let unnamed = r#"{"features": [{"id": "f", "check": {"run": "test -f f"}}]}"#;
     let number = r#"[{"title": 5, "check": {"run": "x"}}]"#;
-    for (bad, reason) in [("{", "line 1"), (number, "`title` of one line"), (none, "needs a command"), (unnamed, "`title`")] {
+    for (bad, reason) in
+        [("{", "line 1"), (number, "`title` of one line"), (none, "needs a command"), (unnamed, "`title`")]
+    {
         project.write("../more.json", bad);
         let refused = project.run(["init", "--from", "../more.json"]);
         refused.exits(2).tells("more.json` cannot be taken in: ").tells(reason);
