@@ -6,6 +6,8 @@
 //!
 //! [`Server`] is the other end for rehearsals, the demo and the tests: it plays a [`Script`] over the same protocol.
 
+mod address;
+mod attempt;
 mod context;
 mod count;
 mod error_type;
