@@ -243,7 +243,7 @@ impl Session<'_> {
             meter.used_up().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
         };
         let (client, interrupt) = (self.driver.client, self.driver.interrupt);
-        client.send_paying(&self.request(toolbox, max_tokens), interrupt, &mut on_retry, &mut on_lost)
+        client.send(&self.request(toolbox, max_tokens), interrupt, &mut on_retry, &mut on_lost)
     }
 
     /// Takes all thinking out, where the service refuses some: each piece holds only after all that stood before it, so that

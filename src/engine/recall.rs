@@ -140,7 +140,7 @@ fn ask<'a>(
         pay(ws, budget, model, usage);
         budget.run_exhausted().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
     };
-    let reply = match client.send_paying(&request, ws.interrupt, &mut |_, _| {}, &mut on_lost) {
+    let reply = match client.send(&request, ws.interrupt, &mut |_, _| {}, &mut on_lost) {
         Ok(reply) => reply,
         Err(failure) => {
             ws.notice(format!("notes are chosen by words: `{model}` gave no answer: {failure}"));

@@ -85,20 +85,10 @@ impl Client {
 
     /// Sends a request and returns the whole reply. Blocks, and ends at once when interrupted or at the request's deadline.
     ///
-    /// `on_retry` hears why an attempt failed and how long the wait before the next one is. Must not be called from
-    /// within an asynchronous runtime. What dropped replies cost is not told; see [`Client::send_paying`].
+    /// `on_retry` hears why an attempt failed and how long the wait before the next one is. `on_lost` hears what a reply had
+    /// used that broke or was cut off, since the service bills that too, and says whether to ask again. Must not be called
+    /// from within an asynchronous runtime.
     pub fn send(
-        &self,
-        request: &Request,
-        interrupt: &Interrupt,
-        on_retry: &mut dyn FnMut(&str, Duration),
-    ) -> Result<Reply, Failure> {
-        self.send_paying(request, interrupt, on_retry, &mut |_| ControlFlow::Continue(()))
-    }
-
-    /// As [`Client::send`]; `on_lost` hears what a reply had used that broke or was cut off, since the service bills that
-    /// too, and says whether to ask again.
-    pub fn send_paying(
         &self,
         request: &Request,
         interrupt: &Interrupt,

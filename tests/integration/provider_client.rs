@@ -2,6 +2,7 @@
 
 use crate::provider_replay::Answer;
 use crate::provider_replay::Replay;
+use crate::support::keep_on;
 use crate::support::request;
 use crate::support::server;
 use longhaul::message::Message;
@@ -41,7 +42,12 @@ fn settings(base_url: String) -> Settings {
 fn send(settings: Settings) -> (Result<Reply, Failure>, Vec<(String, Duration)>) {
     let mut told = Vec::new();
     let client = Client::new(settings).unwrap();
-    let result = client.send(&request(), &Interrupt::new(), &mut |reason, wait| told.push((reason.to_owned(), wait)));
+    let result = client.send(
+        &request(),
+        &Interrupt::new(),
+        &mut |reason, wait| told.push((reason.to_owned(), wait)),
+        &mut keep_on,
+    );
     (result, told)
 }
 
@@ -70,12 +76,12 @@ fn a_conversation_with_tools_goes_both_ways() {
         Client::new(Settings { betas: vec!["one".into(), "two".into()], ..settings(server.base_url()) }).unwrap();
     let mut request = Request { system: vec![text_block("be good")], ..request() };
 
-    let first = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap();
+    let first = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry"), &mut keep_on).unwrap();
     let calls = first.tool_calls();
     Arc::make_mut(&mut request.messages).push(Message::assistant(first.content()));
     let results = calls.iter().map(|call| ToolResult::text("ok").to_block(&call.id)).collect();
     Arc::make_mut(&mut request.messages).push(Message::user(results));
-    let second = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap();
+    let second = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry"), &mut keep_on).unwrap();
 
     assert_eq!(first.stop_reason, StopReason::ToolUse);
     assert_eq!(calls[0].input, json!({"command": "ls", "depth": 3, "deep": {"list": [1.5, true]}}));
@@ -193,7 +199,7 @@ fn an_interrupt_ends_the_wait_before_the_next_attempt_at_once() {
     let client = Client::new(Settings { outage_budget: LONG, ..settings(server.base_url()) }).unwrap();
     let asked = Instant::now();
 
-    let result = client.send(&request(), &interrupt, &mut |_, _| interrupt.request());
+    let result = client.send(&request(), &interrupt, &mut |_, _| interrupt.request(), &mut keep_on);
 
     assert_eq!(result.unwrap_err(), Failure::Interrupted);
     assert!(asked.elapsed() < Duration::from_secs(60));
@@ -216,11 +222,11 @@ fn an_interrupt_ends_a_reply_on_its_way_and_a_request_that_comes_after_it() {
             server.wait_until_held(1, LONG);
             interrupt.request();
         });
-        client.send(&request(), &interrupt, &mut |_, _| {})
+        client.send(&request(), &interrupt, &mut |_, _| {}, &mut keep_on)
     });
 
     assert_eq!(result.unwrap_err(), Failure::Interrupted);
-    assert_eq!(client.send(&request(), &interrupt, &mut |_, _| {}).unwrap_err(), Failure::Interrupted);
+    assert_eq!(client.send(&request(), &interrupt, &mut |_, _| {}, &mut keep_on).unwrap_err(), Failure::Interrupted);
     assert_eq!(server.requests().len(), 1);
 }
 
@@ -374,7 +380,8 @@ fn no_request_goes_out_after_the_deadline() {
     let server = server("[[session]]\nreply = [{ text = \"never asked for\" }]");
     let late = Request { deadline: Some(Instant::now()), ..request() };
 
-    let result = Client::new(settings(server.base_url())).unwrap().send(&late, &Interrupt::new(), &mut |_, _| {});
+    let result =
+        Client::new(settings(server.base_url())).unwrap().send(&late, &Interrupt::new(), &mut |_, _| {}, &mut keep_on);
 
     assert_eq!(result.unwrap_err(), Failure::OutOfTime);
     assert!(server.requests().is_empty());
@@ -388,7 +395,8 @@ fn a_reply_that_streams_beyond_the_deadline_is_cut() {
         let bound = Request { deadline: Some(start + limit), ..request() };
 
         let told = &mut |reason: &str, _| panic!("no retry: {reason}");
-        let result = Client::new(settings(server.base_url())).unwrap().send(&bound, &Interrupt::new(), told);
+        let result =
+            Client::new(settings(server.base_url())).unwrap().send(&bound, &Interrupt::new(), told, &mut keep_on);
 
         assert_eq!(server.requests().len(), 1);
         match result {
@@ -448,11 +456,10 @@ fn what_a_dropped_reply_used_is_told() {
     let replay = Replay::start(vec![broken(begun.to_owned()), broken(format!("{begun}{more}")), broken(String::new())]);
     let settings = Settings { outage_budget: LONG, ..settings(replay.base_url()) };
     let mut lost = Vec::new();
-    let result =
-        Client::new(settings).unwrap().send_paying(&request(), &Interrupt::new(), &mut |_, _| {}, &mut |usage| {
-            lost.push((usage.input, usage.output));
-            if lost.len() < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
-        });
+    let result = Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {}, &mut |usage| {
+        lost.push((usage.input, usage.output));
+        if lost.len() < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
+    });
     assert_eq!((result.unwrap_err(), lost), (Failure::Spent, vec![(400, 1), (400, 9)]));
     replay.requests();
 }

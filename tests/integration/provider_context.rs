@@ -5,6 +5,7 @@ use crate::provider_replay::Replay;
 use crate::support::Project;
 use crate::support::bash;
 use crate::support::hand_over;
+use crate::support::keep_on;
 use crate::support::reply;
 use crate::support::request;
 use crate::support::say;
@@ -75,10 +76,15 @@ fn what_the_service_refuses_is_left_out_step_by_step_and_for_good() {
     let request = Request { window: 200_000, ..request() };
     let mut told = Vec::new();
     for text in ["one", "two", "three"] {
-        let reply = client.send(&request, &Interrupt::new(), &mut |reason, wait| {
-            assert_eq!(wait, Duration::ZERO);
-            told.push(reason.to_owned());
-        });
+        let reply = client.send(
+            &request,
+            &Interrupt::new(),
+            &mut |reason, wait| {
+                assert_eq!(wait, Duration::ZERO);
+                told.push(reason.to_owned());
+            },
+            &mut keep_on,
+        );
         assert_eq!(reply.unwrap().text(), text);
     }
 
@@ -108,7 +114,7 @@ fn a_refusal_of_something_else_stays_a_refusal() {
     let client = Client::new(settings(replay.base_url())).unwrap();
     let request = Request { window: 200_000, ..request() };
 
-    let failure = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap_err();
+    let failure = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry"), &mut keep_on).unwrap_err();
 
     assert!(failure.to_string().contains("max_tokens: 5 is too large"));
     assert_eq!(replay.requests().len(), 1);
@@ -173,9 +179,9 @@ fn a_summary_of_the_service_goes_back_as_it_came() {
     let client = Client::new(settings(replay.base_url())).unwrap();
     let mut request = Request { window: 200_000, ..request() };
 
-    let reply = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap();
+    let reply = client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry"), &mut keep_on).unwrap();
     Arc::make_mut(&mut request.messages).push(Message::assistant(reply.content()));
-    client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry")).unwrap();
+    client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry"), &mut keep_on).unwrap();
 
     assert_eq!(reply.stop_reason, StopReason::Compaction);
     let sent = replay.requests().remove(1);

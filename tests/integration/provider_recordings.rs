@@ -4,6 +4,7 @@
 
 use crate::provider_replay::Answer;
 use crate::provider_replay::Replay;
+use crate::support::keep_on;
 use crate::support::request;
 use flate2::Compression;
 use flate2::write::GzEncoder;
@@ -182,7 +183,7 @@ fn ask(base_url: String) -> Result<Reply, Failure> {
         idle: Duration::from_secs(10),
         ..Settings::default()
     };
-    Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {})
+    Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {}, &mut keep_on)
 }
 
 /// Replays an exchange to the real client; `gzip` packs the body.

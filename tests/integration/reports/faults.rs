@@ -7,6 +7,7 @@ use crate::support::Project;
 use crate::support::bash;
 use crate::support::call;
 use crate::support::hand_over;
+use crate::support::keep_on;
 use crate::support::reply;
 use crate::support::request;
 use crate::support::say;
@@ -100,10 +101,15 @@ fn t43_a_wait_that_is_asked_for_is_kept_and_nonsense_is_not() {
         let (interrupt, mut waits) = (Interrupt::new(), Vec::new());
         let settings = Settings { base_url: server.base_url(), ..Settings::default() };
 
-        let result = Client::new(settings).unwrap().send(&request(), &interrupt, &mut |_, wait| {
-            waits.push(wait);
-            interrupt.request();
-        });
+        let result = Client::new(settings).unwrap().send(
+            &request(),
+            &interrupt,
+            &mut |_, wait| {
+                waits.push(wait);
+                interrupt.request();
+            },
+            &mut keep_on,
+        );
 
         assert_eq!(result.unwrap_err(), Failure::Interrupted);
         let range = Duration::from_secs(least)..=Duration::from_secs(most);
@@ -171,7 +177,7 @@ fn t45_a_slow_drip_is_read_to_its_end_and_an_endless_one_is_not() {
     let send = |base_url: String| {
         let idle = Duration::from_millis(200);
         let settings = Settings { base_url, idle, outage_budget: Duration::ZERO, ..Settings::default() };
-        Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {})
+        Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {}, &mut keep_on)
     };
     let call = calling(0, "toolu_1", "bash", "{\"command\": \"ls\"}");
     let whole = stream(&[vec![began()], call, ended("tool_use")].concat());
@@ -199,7 +205,8 @@ fn a_silent_service_is_bound_by_the_outage_budget() {
     let settings = Settings { base_url, outage_budget: Duration::from_secs(5), ..Settings::default() };
     let start = Instant::now();
 
-    let failure = Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {}).unwrap_err();
+    let failure =
+        Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {}, &mut keep_on).unwrap_err();
 
     let text = failure.to_string();
     assert!(text.contains("1 attempt at") && text.contains("in 5.0 s of an outage budget of 5.0 s"), "{text}");

@@ -6,6 +6,7 @@ use crate::support::KEY;
 use crate::support::Project;
 use crate::support::bash;
 use crate::support::hand_over;
+use crate::support::keep_on;
 use crate::support::memory;
 use crate::support::reply;
 use crate::support::request;
@@ -79,7 +80,7 @@ fn c04_a_reply_that_is_whole_counts_whatever_comes_after_it() {
         let body: String = events[..count].iter().map(framed).collect();
         let replay = Replay::start(vec![Answer::new(200, &[("content-type", "text/event-stream")], body)]);
         let settings = Settings { base_url: replay.base_url(), outage_budget: Duration::ZERO, ..Settings::default() };
-        let result = Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {});
+        let result = Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {}, &mut keep_on);
         let told = format!("{count} events: {result:?}");
         assert_eq!(result.ok().map(|reply| reply.text()).as_deref(), text, "{told}");
         replay.requests();

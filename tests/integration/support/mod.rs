@@ -17,6 +17,7 @@ pub(crate) use model::as_note;
 pub(crate) use model::bash;
 pub(crate) use model::call;
 pub(crate) use model::hand_over;
+pub(crate) use model::keep_on;
 pub(crate) use model::memory;
 pub(crate) use model::reply;
 pub(crate) use model::request;

@@ -1,12 +1,14 @@
 //! The scripted model behind its loopback server, told in a few words.
 
 use longhaul::message::Message;
+use longhaul::message::Usage;
 use longhaul::message::text_block;
 use longhaul::provider::Request;
 use longhaul::provider::Script;
 use longhaul::provider::Server;
 use serde_json::Value;
 use serde_json::json;
+use std::ops::ControlFlow;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -80,6 +82,11 @@ pub(crate) fn server(script: &str) -> Server {
 /// The tool by which the scripted model knows a session.
 pub(crate) fn session_tool() -> Value {
     json!({ "name": "hand_over", "input_schema": { "type": "object" } })
+}
+
+/// Asks again, whatever a reply that broke has cost.
+pub(crate) fn keep_on(_: &Usage) -> ControlFlow<()> {
+    ControlFlow::Continue(())
 }
 
 /// A conversation of one word.
