@@ -19,6 +19,7 @@ use crate::gate;
 use crate::memory::Caps;
 use crate::memory::Screen;
 use crate::provider;
+use crate::provider::ModelSetting;
 use crate::provider::Secret;
 use crate::sandbox;
 use crate::secrets;
@@ -130,11 +131,13 @@ fn caps(memory: &config::Memory) -> Caps {
 }
 
 fn recall(config: &Config) -> Recall {
+    let (model, model_setting) = extract_model(config);
     Recall {
         notes: config.recall.notes,
         small_model: config.agent.small_model.clone(),
         extract: config.recall.extract.then(|| Extract {
-            model: extract_model(config).to_owned(),
+            model: model.to_owned(),
+            model_setting,
             turns: config.recall.extract_turns,
             tokens: config.recall.extract_tokens,
             pause: config.recall.extract_pause,
@@ -193,14 +196,17 @@ fn prices(config: &Config) -> Prices {
         small: price(
             Some(config.agent.small_model.as_str()).filter(|small| !small.is_empty()).unwrap_or(&config.agent.model),
         ),
-        extract: price(extract_model(config)),
+        extract: price(extract_model(config).0),
     }
 }
 
-/// The model that writes notes after a session.
-fn extract_model(config: &Config) -> &str {
-    let models = [&config.recall.extract_model, &config.agent.small_model, &config.agent.model];
-    models.into_iter().find(|model| !model.is_empty()).map_or("", String::as_str)
+/// The model that writes notes after a session, and where its name comes from.
+fn extract_model(config: &Config) -> (&str, ModelSetting) {
+    let models = [
+        (config.recall.extract_model.as_str(), ModelSetting::ExtractModel),
+        (&config.agent.small_model, ModelSetting::SmallModel),
+    ];
+    models.into_iter().find(|(model, _)| !model.is_empty()).unwrap_or((&config.agent.model, ModelSetting::Model))
 }
 
 /// The environment of git and of the user's own hooks: everything but our keys.

@@ -258,9 +258,10 @@ impl Session<'_> {
     }
 
     fn request(&self, toolbox: &dyn Tools, max_tokens: u32) -> Request {
-        let Settings { model, deadline, window, .. } = self.driver.settings;
+        let Settings { model, model_setting, deadline, window, .. } = self.driver.settings;
         Request {
             model: model.clone(),
+            model_setting: *model_setting,
             max_tokens,
             system: self.conversation.system(),
             messages: self.conversation.messages(),

@@ -18,6 +18,7 @@ use std::time::Instant;
 
 use crate::event::Event;
 use crate::message::Usage;
+use crate::provider::ModelSetting;
 
 pub use api::Driver;
 pub use api::drive;
@@ -50,6 +51,8 @@ pub trait Meter {
 #[derive(Clone, Debug)]
 pub struct Settings {
     pub model: String,
+    /// Where the model's name comes from.
+    pub model_setting: ModelSetting,
     pub max_tokens: u32,
     /// Tokens the model's window holds; close to it the agent is asked to hand over. 0: never.
     pub window: u64,

@@ -176,6 +176,7 @@ fn play_from(
     let client = Client::new(service).unwrap();
     let settings = Settings {
         model: "scripted".to_owned(),
+        model_setting: provider::ModelSetting::Model,
         max_tokens: 1000,
         window: how.window,
         clear_at: 0.5,

@@ -118,6 +118,7 @@ fn write(
     let patience = budget.time_left().map_or(PATIENCE, |left| left.min(PATIENCE));
     let settings = driver::Settings {
         model: how.model.clone(),
+        model_setting: how.model_setting,
         max_tokens: ws.settings.max_tokens,
         // It ends by its budget long before the window is full.
         window: 0,
@@ -133,6 +134,9 @@ fn write(
     let driver = Driver { client, settings: &settings, sink: &Unheard, interrupt: ws.interrupt };
     let ended = driver::drive(&driver, &mut notebook, &opening, &mut purse)?;
     let notes = notebook.changed().iter().cloned().collect();
+    if let Ending::Provider(failure) = &ended {
+        ws.warn(format!("writing notes after the session was cut short: {failure}"));
+    }
     let Spent { turns, usage, cost, .. } = purse.used;
     let ended = if ended == Ending::Stopped { String::new() } else { ended.to_string() };
     ws.tell(&Event::Extracted { model: how.model.clone(), turns, tokens: usage.total(), cost, notes, ended });

@@ -41,6 +41,7 @@ use crate::prompts;
 use crate::prompts::Nudges;
 use crate::prompts::Recalled;
 use crate::provider::Client;
+use crate::provider::ModelSetting;
 use crate::sandbox::Git;
 use crate::sandbox::Sandbox;
 use crate::sandbox::Ways;
@@ -298,6 +299,7 @@ fn first(
 fn asking(ws: &Workspace, budget: &mut Budget) -> Result<driver::Settings> {
     Ok(driver::Settings {
         model: ws.settings.model.clone(),
+        model_setting: ModelSetting::Model,
         max_tokens: ws.settings.max_tokens,
         window: ws.settings.window,
         clear_at: ws.settings.clear_at,

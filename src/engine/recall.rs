@@ -19,6 +19,7 @@ use crate::message::text_block;
 use crate::prompts;
 use crate::prompts::Recalled;
 use crate::provider::Client;
+use crate::provider::ModelSetting;
 use crate::provider::Request;
 use anyhow::Result;
 use jiff::civil::Date;
@@ -130,6 +131,7 @@ fn ask<'a>(
     let choice = prompts::Choice { most, question: question.to_owned(), notes: lines };
     let request = Request {
         model: model.clone(),
+        model_setting: ModelSetting::SmallModel,
         max_tokens: ANSWER,
         system: vec![text_block(&choice.rules()?)],
         messages: Arc::new(vec![Message::user(vec![text_block(&choice.render()?)])]),

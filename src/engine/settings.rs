@@ -6,6 +6,7 @@ use crate::gate;
 use crate::memory::Caps;
 use crate::memory::Screen;
 use crate::provider;
+use crate::provider::ModelSetting;
 use crate::sandbox;
 use crate::secrets::Secrets;
 use crate::tools;
@@ -75,6 +76,8 @@ pub struct Recall {
 #[derive(Clone, Debug)]
 pub struct Extract {
     pub model: String,
+    /// Where its name comes from.
+    pub model_setting: ModelSetting,
     /// What may be used for one session.
     pub turns: u32,
     pub tokens: u64,

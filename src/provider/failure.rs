@@ -1,9 +1,11 @@
 //! Why a request got no reply, in words that name the way out.
 
+use super::Request;
 use super::Settings;
 use super::error_type::is_spend_limit;
 use super::error_type::kind_of_status;
 use super::wire::ServiceError;
+use super::wire::names_place;
 use std::error::Error;
 use std::fmt;
 
@@ -31,7 +33,12 @@ pub enum Failure {
 
 impl Failure {
     /// Tells an error of the service that asking again would not mend.
-    pub(super) fn of_service(status: Option<u16>, error: &ServiceError, settings: &Settings, model: &str) -> Self {
+    pub(super) fn of_service(
+        status: Option<u16>,
+        error: &ServiceError,
+        settings: &Settings,
+        request: &Request,
+    ) -> Self {
         let message = match status {
             Some(status) => format!("HTTP {status} {error}"),
             None => error.to_string(),
@@ -40,7 +47,11 @@ impl Failure {
         if kind == "request_too_large" || says_too_long(kind, &error.message) {
             return Self::TooLong { message };
         }
-        let way_out = if is_spend_limit(&error.code) { spend_limit(settings) } else { way_out(kind, settings, model) };
+        let way_out = match kind {
+            _ if is_spend_limit(&error.code) => spend_limit(settings),
+            "invalid_request_error" if names_typed_tool(&error.message, request) => typed_tools(settings),
+            kind => way_out(kind, settings, request),
+        };
         Self::Refused { kind: kind.to_owned(), message, way_out }
     }
 }
@@ -61,17 +72,30 @@ fn says_too_long(kind: &str, message: &str) -> bool {
     kind == "invalid_request_error" && words.iter().any(|words| message.contains(words))
 }
 
-fn way_out(kind: &str, settings: &Settings, model: &str) -> String {
+/// Tells whether a refusal is of a tool that is declared by its type alone, by its name or by its place.
+fn names_typed_tool(refusal: &str, request: &Request) -> bool {
+    request.tools.iter().enumerate().any(|(at, tool)| {
+        let kind = tool["type"].as_str().filter(|kind| *kind != "custom");
+        kind.is_some_and(|kind| refusal.contains(kind) || names_place(refusal, "tools", at))
+    })
+}
+
+fn typed_tools(settings: &Settings) -> String {
+    format!("`{}` does not take tools by their types: set `[provider] tools = \"custom\"`", settings.base_url)
+}
+
+fn way_out(kind: &str, settings: &Settings, request: &Request) -> String {
     let (place, variable) = (&settings.base_url, &settings.key_env);
+    let (model, setting) = (&request.model, request.model_setting.name());
     match kind {
         "authentication_error" => format!("check the key in `{variable}`, and that it belongs to `{place}`"),
         "billing_error" => {
             format!("check the credit and the payment of the account the key in `{variable}` belongs to")
         }
         "permission_error" => {
-            format!("the key in `{variable}` may not do this; check that it may use the model `{model}`")
+            format!("the key in `{variable}` may not do this; check that it may use the model `{model}` (`{setting}`)")
         }
-        "not_found_error" => format!("check that `{place}` serves the model `{model}` (`[agent] model`)"),
+        "not_found_error" => format!("check that `{place}` serves the model `{model}` (`{setting}`)"),
         "rate_limit_error" => spend_limit(settings),
         // A limit that an organisation set for itself comes as this type too, told in words alone.
         _ => format!(
@@ -111,6 +135,47 @@ impl Error for Failure {}
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::provider::ModelSetting;
+    use serde_json::json;
+
+    fn refused(message: &str) -> String {
+        let tool = |kind: &str| json!({"type": kind, "name": "x"});
+        let custom = json!({"name": "hand_over", "input_schema": {}});
+        let tools = vec![custom, tool("custom"), tool("memory_20250818"), tool("bash_20250124")];
+        let request = Request { tools, ..Request::default() };
+        let error = ServiceError { kind: "invalid_request_error".into(), message: message.into(), code: String::new() };
+        Failure::of_service(Some(400), &error, &Settings::default(), &request).to_string()
+    }
+
+    #[test]
+    fn a_refused_type_of_tool_names_the_setting_that_leaves_types_out() {
+        let way_out = "does not take tools by their types: set `[provider] tools = \"custom\"`";
+        for message in [
+            "tools.2: Input tag 'memory_20250818' found using 'type' does not match any of the expected tags: 'custom'",
+            "'bash_20250124' is not supported by this model",
+            "tools.3.custom.input_schema: Field required",
+            "tools[2].function: missing field",
+        ] {
+            assert!(refused(message).ends_with(way_out), "{}", refused(message));
+        }
+        for message in ["tools.1.custom.input_schema: Field required", "tools.20: too many", "max_tokens: too large"] {
+            assert!(!refused(message).contains("[provider] tools"), "{}", refused(message));
+        }
+    }
+
+    #[test]
+    fn a_model_that_is_not_served_is_told_by_the_setting_it_comes_from() {
+        let error = ServiceError { kind: "not_found_error".into(), message: "model: m".into(), code: String::new() };
+        for (model_setting, name) in [
+            (ModelSetting::Model, "[agent] model"),
+            (ModelSetting::SmallModel, "[agent] small_model"),
+            (ModelSetting::ExtractModel, "[recall] extract_model"),
+        ] {
+            let request = Request { model: "m".to_owned(), model_setting, ..Request::default() };
+            let told = Failure::of_service(Some(404), &error, &Settings::default(), &request).to_string();
+            assert!(told.ends_with(&format!("serves the model `m` (`{name}`)")), "{told}");
+        }
+    }
 
     #[test]
     fn thinking_that_is_not_taken_back_is_told_by_its_words() {

@@ -161,7 +161,7 @@ impl Client {
                 continue;
             }
             if !fault.passes() {
-                return Err(self.settled(fault, &request.model));
+                return Err(self.settled(fault, request));
             }
             let wait = outage
                 .next_wait(&fault, heard.at.get().unwrap_or(began), Instant::now(), random())
@@ -207,10 +207,10 @@ impl Client {
         outage.left(Instant::now()).map_or(usual, |left| left.min(usual))
     }
 
-    fn settled(&self, fault: Fault, model: &str) -> Failure {
+    fn settled(&self, fault: Fault, request: &Request) -> Failure {
         self.cleaned(match fault {
             Fault::Settled(failure) => failure,
-            Fault::Service { status, error, .. } => Failure::of_service(status, &error, &self.settings, model),
+            Fault::Service { status, error, .. } => Failure::of_service(status, &error, &self.settings, request),
             other => Failure::Unavailable { tried: other.to_string() },
         })
     }

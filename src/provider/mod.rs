@@ -104,10 +104,33 @@ impl fmt::Debug for Secret {
     }
 }
 
+/// The setting a request's model comes from; named when the service does not serve it.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum ModelSetting {
+    /// Of the model that works.
+    #[default]
+    Model,
+    /// Of the one for small things.
+    SmallModel,
+    /// Of the one that writes notes after a session.
+    ExtractModel,
+}
+
+impl ModelSetting {
+    fn name(self) -> &'static str {
+        match self {
+            Self::Model => "[agent] model",
+            Self::SmallModel => "[agent] small_model",
+            Self::ExtractModel => "[recall] extract_model",
+        }
+    }
+}
+
 /// One turn's request: the whole conversation.
 #[derive(Clone, Debug, Default)]
 pub struct Request {
     pub model: String,
+    pub model_setting: ModelSetting,
     pub max_tokens: u32,
     /// Text blocks.
     pub system: Vec<Value>,

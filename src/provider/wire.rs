@@ -165,6 +165,14 @@ impl fmt::Display for ServiceError {
     }
 }
 
+/// Tells whether an error names the item at this place of a list, as in `tools.2: …` or `tools[2]`.
+pub(super) fn names_place(message: &str, list: &str, at: usize) -> bool {
+    [format!("{list}.{at}"), format!("{list}[{at}]")].iter().any(|place| {
+        let after = |from: usize| message[from + place.len()..].chars().next();
+        message.match_indices(place.as_str()).any(|(from, _)| !after(from).is_some_and(|c| c.is_ascii_digit()))
+    })
+}
+
 /// Returns the start of a text on one line.
 fn excerpt(text: &str) -> String {
     const MOST: usize = 200;

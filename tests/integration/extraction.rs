@@ -173,6 +173,19 @@ fn a_service_that_is_away_then_fails_no_session() {
     let run = project.run(["run"]);
     run.exits(0).tells("session 1 ended: the agent handed over (check passed)").tells("notes taken: none");
     assert!(event(&project, 1, "extracted")["ended"].as_str().unwrap().contains("400"));
+    run.tells("warning: writing notes after the session was cut short: the model service refused the request");
+}
+
+#[test]
+fn a_model_of_its_own_that_is_not_served_is_told_by_its_own_setting() {
+    let error = json!({"type": "not_found_error", "message": "model: x"});
+    for (set, told) in [
+        ("recall.extract_model=mine", "the model `mine` (`[recall] extract_model`)"),
+        ("agent.model=main", "the model `main` (`[agent] model`)"),
+    ] {
+        let project = ready([busy("a")], [session([json!({"status": 404, "error": error})])]);
+        project.run(["run", "--set", set]).exits(0).tells(told);
+    }
 }
 
 #[test]

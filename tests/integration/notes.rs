@@ -110,7 +110,7 @@ fn a_small_model_chooses_where_there_is_one_and_words_where_it_says_nothing_of_u
 
 #[test]
 fn a_small_model_that_is_away_costs_no_session() {
-    let gone = session([json!({"status": 400})]);
+    let gone = session([json!({"status": 404, "error": {"type": "not_found_error", "message": "model: small"}})]);
     let project = Project::ready()
         .feature("database", "test -f database")
         .model_beside([keeps(&[PORT]), crate::running::makes("database")], [gone]);
@@ -118,6 +118,7 @@ fn a_small_model_that_is_away_costs_no_session() {
     let run = project.run(["run", "--set", "agent.small_model=small"]);
 
     run.exits(0).tells("notes are chosen by words: `small` gave no answer: ").tells("recalled: notes/db.md");
+    run.tells("serves the model `small` (`[agent] small_model`)");
 }
 
 #[test]

@@ -224,6 +224,7 @@ fn damaged_session(bench: &mut Bench, seed: u64, recorded: Vec<Vec<u8>>) -> (Pla
     let client = Client::new(service).unwrap();
     let settings = Settings {
         model: "scripted".to_owned(),
+        model_setting: provider::ModelSetting::Model,
         max_tokens: 1000,
         window: 0,
         clear_at: 0.5,

@@ -75,6 +75,18 @@ fn a_refused_key_ends_the_run_at_once_with_the_way_out_and_the_next_run_goes_on(
 }
 
 #[test]
+fn an_endpoint_without_typed_tools_names_the_setting_and_takes_the_next_run() {
+    let message = "tools.0: Input tag 'bash_20250124' does not match any of the expected tags: 'custom'";
+    let refused = json!({"status": 400, "error": {"type": "invalid_request_error", "message": message}});
+    let next = session([reply([bash("touch a")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([session([refused]), next]);
+
+    project.run(["run"]).exits(5).tells("set `[provider] tools = \"custom\"`");
+    project.run(["run", "--set", "provider.tools=custom"]).exits(0);
+    assert_eq!((project.status("a").as_str(), project.played().rejected()), ("proven", Vec::new()));
+}
+
+#[test]
 fn a_limit_that_never_ends_ends_the_run() {
     // C06 of the reports: a rate limit made the loop take the same path again for ever.
     let replies = (0..200).map(|_| fault(429, "rate_limit_error"));
