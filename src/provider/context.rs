@@ -4,6 +4,7 @@
 //! out from then on; the driver clears by itself what is still too much.
 
 use super::Settings;
+use super::wire::names_place;
 use serde_json::Value;
 use serde_json::json;
 
@@ -44,13 +45,9 @@ impl Asked {
 
     /// Leaves out what a refusal names, and returns it in words; none when it names nothing of this.
     pub(super) fn leave_out(&mut self, refusal: &str, window: u64) -> Option<String> {
-        // The place is surer than a name: the service lists what it would have taken beside what it did not.
-        let placed = self.sent(window).into_iter().map(|(name, _)| name).enumerate();
-        let by_place = placed.filter(|(at, _)| refusal.contains(&format!("edits.{at}"))).map(|(_, name)| name);
-        let mut named: Vec<String> = by_place.collect();
+        let mut named = self.named(&blamed(refusal), window);
         if named.is_empty() {
-            let all = self.edits.iter().chain(self.betas());
-            named = all.filter(|name| refusal.contains(name.as_str())).cloned().collect();
+            named = self.named(refusal, window);
         }
         if named.is_empty() && ["context_management", "anthropic-beta"].iter().any(|word| refusal.contains(word)) {
             named.clone_from(&self.edits);
@@ -59,6 +56,15 @@ impl Asked {
         self.betas.retain(|name| !named.contains(name));
         let named: Vec<String> = named.iter().map(|name| format!("`{name}`")).collect();
         (!named.is_empty()).then(|| named.join(", "))
+    }
+
+    /// Returns the edits and headers that a text names, by their place or by their name, in the order of the settings.
+    fn named(&self, text: &str, window: u64) -> Vec<String> {
+        let sent = self.sent(window).into_iter().map(|(name, _)| name).enumerate();
+        let placed: Vec<String> =
+            sent.filter(|(at, _)| names_place(text, "edits", *at)).map(|(_, name)| name).collect();
+        let all = self.edits.iter().chain(self.betas());
+        all.filter(|name| placed.contains(name) || text.contains(name.as_str())).cloned().collect()
     }
 
     fn sent(&self, window: u64) -> Vec<(String, Value)> {
@@ -84,6 +90,16 @@ impl Asked {
         };
         if window == 0 { Vec::new() } else { self.edits.iter().filter_map(edit).collect() }
     }
+}
+
+/// Returns what a refusal says of the things it refuses: beside them the service lists what it would have taken.
+fn blamed(refusal: &str) -> String {
+    const TAKEN: [&str; 5] = [" expected", " should be ", " must be ", " one of ", " supported values"];
+    let parts = refusal.split(['\n', ';']).flat_map(|part| part.split(". ")).map(|part| {
+        let end = TAKEN.iter().filter_map(|word| part.find(word)).min();
+        &part[..end.unwrap_or(part.len())]
+    });
+    parts.collect::<Vec<_>>().join("\n")
 }
 
 #[cfg(test)]
@@ -125,7 +141,7 @@ mod tests {
 
     #[test]
     fn a_refusal_takes_out_what_it_names() {
-        let cases: [(&str, &str, &[&str]); 6] = [
+        let cases: [(&str, &str, &[&str]); 5] = [
             (
                 "context_management.edits.2: Input tag 'compact_1' found using 'type' does not match any of the expected \
                  tags: 'clear_tool_uses_1', 'clear_thinking_1'",
@@ -152,17 +168,54 @@ mod tests {
                 "`clear_thinking_1`, `clear_tool_uses_1`, `compact_1`",
                 &[],
             ),
+        ];
+        take_out(&cases);
+        assert_eq!(asked().leave_out("max_tokens: too large", 200_000), None);
+    }
+
+    /// Beside what it refuses, the service lists what it would have taken.
+    #[test]
+    fn a_refusal_of_two_takes_out_both_and_no_other() {
+        let cases: [(&str, &str, &[&str]); 6] = [
             (
                 "compact_1 and clear_tool_uses_1",
                 "`clear_tool_uses_1`, `compact_1`",
                 &["clear_thinking_1", "context-1", "compact-1"],
             ),
+            (
+                "Input tag 'compact_1' does not match any of the expected tags: 'clear_tool_uses_1', 'clear_thinking_1'",
+                "`compact_1`",
+                &["clear_thinking_1", "clear_tool_uses_1", "context-1", "compact-1"],
+            ),
+            (
+                "context_management.edits.0.type: Input should be 'clear_tool_uses_1' or 'compact_1'",
+                "`clear_thinking_1`",
+                &["clear_tool_uses_1", "compact_1", "context-1", "compact-1"],
+            ),
+            (
+                "context_management.edits.0: Input should be 'clear_tool_uses_1'. `compact_1` is not available to you",
+                "`clear_thinking_1`, `compact_1`",
+                &["clear_tool_uses_1", "context-1", "compact-1"],
+            ),
+            (
+                "context_management.edits.0: Field required\ncontext_management.edits.2: Field required",
+                "`clear_thinking_1`, `compact_1`",
+                &["clear_tool_uses_1", "context-1", "compact-1"],
+            ),
+            (
+                "this is not one of the edits for this model: clear_tool_uses_1",
+                "`clear_tool_uses_1`",
+                &["clear_thinking_1", "compact_1", "context-1", "compact-1"],
+            ),
         ];
+        take_out(&cases);
+    }
+
+    fn take_out(cases: &[(&str, &str, &[&str])]) {
         for (refusal, told, left) in cases {
             let mut asked = asked();
-            assert_eq!(asked.leave_out(refusal, 200_000).as_deref(), Some(told), "{refusal}");
-            assert_eq!(names(&asked), left, "{refusal}");
+            assert_eq!(asked.leave_out(refusal, 200_000).as_deref(), Some(*told), "{refusal}");
+            assert_eq!(names(&asked), *left, "{refusal}");
         }
-        assert_eq!(asked().leave_out("max_tokens: too large", 200_000), None);
     }
 }
