@@ -267,6 +267,12 @@ fn read_agent(layers: &Layers) -> Result<Agent> {
 fn read_provider(layers: &Layers) -> Result<Provider> {
     let address = layers.get("provider.base_url")?;
     let base_url = address.filled()?.trim_end_matches('/').to_owned();
+    // What stands before an `@` may be a password.
+    if base_url.contains('@') {
+        let way_out = "leave only `https://`, the host and at most a path; the key belongs into the variable that \
+                       `provider.key_env` names";
+        return address.refuse_unshown("holds a user, a password or another `@`", way_out);
+    }
     if !base_url.starts_with("https://") && !base_url.starts_with("http://") {
         return address.refuse("an address that begins with `https://` or `http://`");
     }

@@ -168,6 +168,12 @@ impl Setting {
         let place = source.place();
         Err(Failure::usage(format!("`{key}` is `{given}` {place}; it must be {accepted}")).into())
     }
+
+    /// Refuses a value that must not be shown, since it may hold a secret.
+    pub(super) fn refuse_unshown<T>(&self, what: &str, way_out: &str) -> Result<T> {
+        let Self { key, source, .. } = self;
+        Err(Failure::usage(format!("`{key}` {what} {}", source.place())).hint(way_out).into())
+    }
 }
 
 fn one_of<'a>(names: impl Iterator<Item = &'a str>) -> String {

@@ -288,6 +288,17 @@ fn a_value_of_the_wrong_kind_is_refused_before_it_is_called_unavailable() {
 }
 
 #[test]
+fn an_address_with_a_password_is_refused_and_not_shown() {
+    let expected = "`provider.base_url` holds a user, a password or another `@` in the variable `ANTHROPIC_BASE_URL` | \
+                    leave only `https://`, the host and at most a path; the key belongs into the variable that \
+                    `provider.key_env` names";
+    let whole: &[_] = &[("ANTHROPIC_BASE_URL", "https://me:secret@api.example")];
+    for variables in [whole, &[("ANTHROPIC_BASE_URL", "me:secret@api.example")]] {
+        assert_eq!(Layered { variables, ..Layered::default() }.refusal(), expected);
+    }
+}
+
+#[test]
 fn prices_are_the_users_and_whole() {
     let user = "[prices.\"m-1.5\"]\ninput = 3\noutput = 15.0\ncache_write = 3.75\ncache_read = 0.3\n";
     let config = Layered { user, ..Layered::default() }.load().unwrap();

@@ -87,6 +87,28 @@ fn an_endpoint_without_typed_tools_names_the_setting_and_takes_the_next_run() {
 }
 
 #[test]
+fn a_key_or_an_address_that_cannot_be_sent_is_a_wrong_setting_and_nothing_is_asked() {
+    for (name, value, told) in [
+        (
+            "ANTHROPIC_API_KEY",
+            "hush-hush\nhush",
+            "the key in the variable `ANTHROPIC_API_KEY` holds a blank, a line end",
+        ),
+        ("ANTHROPIC_API_KEY", "hush hush", "the key in the variable `ANTHROPIC_API_KEY` holds a blank, a line end"),
+        ("ANTHROPIC_BASE_URL", "https://me:hush@api.example", "`provider.base_url` holds a user, a password"),
+        ("ANTHROPIC_BASE_URL", "https://api.example/?key=hush", "`[provider] base_url` must hold a host"),
+    ] {
+        let project =
+            Project::ready().feature("a", "test -f a").model([session([reply([hand_over()])])]).variable(name, value);
+
+        let run = project.run(["run"]);
+
+        run.exits(2).tells(told).tells("hint: ").hides("hush");
+        assert!(project.played().requests().is_empty());
+    }
+}
+
+#[test]
 fn a_limit_that_never_ends_ends_the_run() {
     // C06 of the reports: a rate limit made the loop take the same path again for ever.
     let replies = (0..200).map(|_| fault(429, "rate_limit_error"));
