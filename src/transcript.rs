@@ -87,23 +87,12 @@ impl Transcript {
         let mut dated = Map::new();
         for (key, value) in fields {
             let first = dated.is_empty();
-            dated.insert(key, self.hidden(value));
+            dated.insert(key, self.secrets.hide_in_json(value));
             if first {
                 dated.insert("at".to_owned(), Value::String(self.clock.now().to_string()));
             }
         }
         Value::Object(dated)
-    }
-
-    fn hidden(&self, value: Value) -> Value {
-        match value {
-            Value::String(text) => Value::String(self.secrets.hide(&text)),
-            Value::Array(items) => Value::Array(items.into_iter().map(|item| self.hidden(item)).collect()),
-            Value::Object(fields) => Value::Object(
-                fields.into_iter().map(|(key, value)| (self.secrets.hide(&key), self.hidden(value))).collect(),
-            ),
-            other => other,
-        }
     }
 }
 

@@ -12,6 +12,7 @@ use crate::clock::Clock;
 use crate::config::Environment;
 use crate::event::Event;
 use crate::event::Sink;
+use crate::secrets::Secrets;
 use serde_json::Value;
 use std::io;
 use std::io::ErrorKind;
@@ -44,6 +45,8 @@ struct State {
     /// The lines of the status as they stand on the terminal.
     status: Vec<String>,
     narration: Narration,
+    /// Values that no event may show.
+    secrets: Secrets,
     /// Events are printed as JSON, with the time by this clock, rather than told.
     streams: Option<Clock>,
     finished: bool,
@@ -63,8 +66,13 @@ impl Output {
 
     fn new(data: Channel, rest: Channel, columns: Box<dyn Fn() -> Option<usize> + Send>) -> Self {
         let narration = Narration::default();
-        let (status, streams, finished) = (Vec::new(), None, false);
-        Self { state: Mutex::new(State { data, rest, columns, status, narration, streams, finished }) }
+        let (status, secrets, streams, finished) = (Vec::new(), Secrets::default(), None, false);
+        Self { state: Mutex::new(State { data, rest, columns, status, narration, secrets, streams, finished }) }
+    }
+
+    /// Leaves these values out of what events tell from now on.
+    pub(super) fn hide(&self, secrets: &Secrets) {
+        self.state().secrets = secrets.clone();
     }
 
     /// Prints events as JSON from now on, one a line, and nothing for people.
@@ -168,10 +176,12 @@ impl Sink for Output {
     fn take(&self, event: &Event) {
         let mut state = self.state();
         if let Some(clock) = state.streams {
-            state.print_data(&visible::json(&streamed(event, clock)));
+            let event = state.secrets.hide_in_json(streamed(event, clock));
+            state.print_data(&visible::json(&event));
             return;
         }
-        for line in state.narration.tell(event) {
+        let event = hiding::without(&state.secrets, event);
+        for line in state.narration.tell(&event) {
             state.print_rest(&line);
         }
         state.show_status();
@@ -254,6 +264,8 @@ fn terminal_columns() -> Option<usize> {
     let size = rustix::termios::tcgetwinsize(io::stderr()).ok()?;
     Some(if size.ws_col == 0 { 80 } else { usize::from(size.ws_col) })
 }
+
+mod hiding;
 
 #[cfg(test)]
 pub(in crate::cli) mod capture;

@@ -42,6 +42,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
     let variables = &context.environment.variables;
     let key = variables.get(&config.provider.key_env).filter(|key| !key.is_empty());
     let (secret_names, secrets) = secrets(config, variables);
+    context.output.hide(&secrets);
     let inner = sandbox::environment(variables, &config.sandbox.pass_env, &secret_names);
     let sandbox_settings = super::sandbox::settle(config, context, commands)?;
     Ok(Settings {
@@ -87,7 +88,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
             Tools::Custom => Declared::Custom,
         },
         caps: caps(&config.memory),
-        screen: screen(config, &secrets),
+        screen: Screen::new(scanner(config, &secrets)),
         expire_unused: days(config.memory.expire_unused),
         outer: without(&context.environment.outside(), &secret_names),
         inner: with_home(inner, variables),
@@ -112,13 +113,7 @@ fn tool_limits(init_timeout: Duration) -> tools::Limits {
     tools::Limits { init: limits.usual.min(init_timeout), ..limits }
 }
 
-fn screen(config: &Config, secrets: &Secrets) -> Screen {
-    match config.memory.secrets {
-        config::Secrets::Refuse => Screen::Refuse(scanner(config, secrets)),
-        config::Secrets::Allow => Screen::Off,
-    }
-}
-
+/// What longhaul holds itself is a secret whatever the settings allow.
 fn scanner(config: &Config, secrets: &Secrets) -> Scanner {
     match config.memory.secrets {
         config::Secrets::Refuse => Scanner::new(secrets.clone()),

@@ -10,27 +10,20 @@ use crate::memory::store::Store;
 use crate::memory::trailers::Author;
 use crate::secrets::Scanner;
 
-/// What happens to what looks like a secret.
-#[derive(Clone, Debug)]
-pub enum Screen {
-    /// It is refused.
-    Refuse(Scanner),
-    /// It is written like anything else.
-    Off,
-}
-
-impl Default for Screen {
-    fn default() -> Self {
-        Self::Refuse(Scanner::default())
-    }
-}
+/// Refuses what looks like a secret.
+#[derive(Clone, Debug, Default)]
+pub struct Screen(Scanner);
 
 impl Screen {
+    /// Refuses what this one finds.
+    pub fn new(scanner: Scanner) -> Self {
+        Self(scanner)
+    }
+
     /// Says what in new bytes looks like a secret and was not in the old ones: where it is, and the rule that knows it.
     pub(super) fn added(&self, old: &[u8], new: &[u8]) -> Option<String> {
-        let Self::Refuse(scanner) = self else { return None };
         let is_new = |secret: &[u8]| !old.windows(secret.len()).any(|window| window == secret);
-        let found = scanner.scan(new).into_iter().find(|found| is_new(&new[found.bytes.clone()]))?;
+        let found = self.0.scan(new).into_iter().find(|found| is_new(&new[found.bytes.clone()]))?;
         let place = if new.contains(&b'\n') { format!("its line {}", found.line) } else { "it".to_owned() };
         Some(format!("{place} has what looks like a secret (rule `{}`)", found.rule))
     }
@@ -80,10 +73,7 @@ impl Store {
 
     /// Puts the name of its rule in the place of what looks like a secret: for texts that are written in any case.
     pub fn without_secrets(&self, text: &str) -> String {
-        match &self.screen {
-            Screen::Refuse(scanner) => scanner.redact(text),
-            Screen::Off => text.to_owned(),
-        }
+        self.screen.0.redact(text)
     }
 }
 
@@ -129,7 +119,7 @@ mod tests {
     #[test]
     fn without_the_screen_it_is_kept_for_good() {
         let mut memory = Memory::project(&[]);
-        memory.store.screen(Screen::Off);
+        memory.store.screen(Screen::new(Scanner::of_known(Secrets::default())));
         let (_, secret, text) = seeds(1).swap_remove(0);
         assert!(!memory.create("notes/a.md", &note(&text)).is_error);
         memory.run(&json!({"command": "delete", "path": "/memories/notes/a.md"}));
@@ -180,7 +170,7 @@ mod tests {
     fn what_longhaul_knows_is_refused_in_each_spelling() {
         let mut memory = Memory::project(&[]);
         assert!(!memory.create("notes/a.md", &note("plain words 7")).is_error, "its twin: nobody knows it");
-        memory.store.screen(Screen::Refuse(Scanner::new(Secrets::new(["plain words 7".to_owned()]))));
+        memory.store.screen(Screen::new(Scanner::new(Secrets::new(["plain words 7".to_owned()]))));
         for text in ["plain words 7", "plain%20words%207", "706c61696e20776f7264732037"] {
             let told = memory.create("notes/b.md", &note(text)).as_text();
             assert!(told.contains("its line 6 has what looks like a secret (rule `known-secret`)"), "{told}");

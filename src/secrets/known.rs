@@ -55,6 +55,18 @@ impl Secrets {
             None => bytes.to_owned(),
         }
     }
+
+    /// Does the same in each text of a value, keys included.
+    pub fn hide_in_json(&self, value: Value) -> Value {
+        match value {
+            Value::String(text) => Value::String(self.hide(&text)),
+            Value::Array(items) => Value::Array(items.into_iter().map(|item| self.hide_in_json(item)).collect()),
+            Value::Object(fields) => Value::Object(
+                fields.into_iter().map(|(key, value)| (self.hide(&key), self.hide_in_json(value))).collect(),
+            ),
+            other => other,
+        }
+    }
 }
 
 /// Returns expressions for one value.

@@ -155,6 +155,49 @@ fn a_key_that_lies_around_is_not_kept_though_checks_and_commands_print_it() {
     }
 }
 
+/// Plays a run whose model says a text wherever it can; returns where that was kept or printed.
+fn said(text: &str, set: &str) -> Vec<String> {
+    let mut hits = Vec::new();
+    for options in [&["run"][..], &["run", "--json"]] {
+        let words = json!({"done": format!("I saw {text}"), "remaining": text, "next": text});
+        let note = json!({"command": "create", "path": "/memories/free.md", "file_text": text});
+        let calls = [
+            bash(&format!("touch a; true {text}")),
+            call(text, json!({ text: text })),
+            call("checklist", json!({"action": text})),
+            call("memory", note),
+            call("hand_over", words),
+        ];
+        // Cut where the narration ends, only a part of it would be left.
+        let long = format!("{} {text}", "x".repeat(110));
+        let replies = [json!({"text": long, "thinking": text, "tools": calls})];
+        let project = Project::ready().feature("a", "test -f a").model([session(replies)]);
+        let run = project.run(options.iter().chain(&["--set", set]));
+        run.exits(0);
+        hits.extend(self::hits(&project));
+        hits.extend(found("what was printed", format!("{}{}", run.stdout, run.stderr).as_bytes()));
+        for command in [&["log", "-p"][..], &["show", "a"], &["show", "--session", "1"], &["status", "--json"]] {
+            let shown = project.run(command);
+            hits.extend(found(&format!("{command:?}"), format!("{}{}", shown.stdout, shown.stderr).as_bytes()));
+        }
+    }
+    hits
+}
+
+/// A model that was given the key by somebody, or found it, says it: longhaul does not write it down either.
+#[test]
+fn a_key_that_the_model_says_is_neither_kept_nor_printed() {
+    for set in ["memory.secrets=refuse", "memory.secrets=allow"] {
+        assert_eq!(said(KEY, set), Vec::<String>::new());
+    }
+
+    // The twin: of a text that longhaul does not know to be the key everything is kept and printed.
+    let kept = said(&KEY.chars().rev().collect::<String>(), "memory.secrets=allow");
+    for place in ["events.jsonl", "memory.git", "what was printed", "\"log\"", "\"--session\""] {
+        assert!(kept.iter().any(|hit| hit.contains(place)), "{place}: {kept:?}");
+    }
+}
+
 /// Says what a test leaves out here.
 fn note_skip(what: &str) {
     writeln!(std::io::stderr(), "skipped: {what}").ok();
