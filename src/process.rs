@@ -126,12 +126,22 @@ impl Command {
         Self::new("sh", &["-c", text], dir, env)
     }
 
+    /// Says which limit of the system's an argument passes, if one does.
+    pub fn too_long(&self) -> Option<String> {
+        let longest = self.args.iter().map(|argument| argument.len()).max()?;
+        (longest > LONGEST_ARGUMENT)
+            .then(|| format!("it has an argument of {longest} bytes, and the system takes at most {LONGEST_ARGUMENT}"))
+    }
+
     /// Replaces the time limit.
     pub fn limit(mut self, limit: Duration) -> Self {
         self.limit = limit;
         self
     }
 }
+
+/// Bytes that one argument or variable may have; the system starts no program with a longer one.
+pub const LONGEST_ARGUMENT: usize = 128 * 1024 - 1;
 
 /// How a command ended.
 #[derive(Clone, Debug, Deserialize, Eq, PartialEq, Serialize)]

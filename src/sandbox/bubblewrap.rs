@@ -24,6 +24,7 @@ use crate::process::Streams;
 use crate::process::Survivor;
 use anyhow::Context;
 use anyhow::Result;
+use anyhow::bail;
 use std::collections::BTreeMap;
 use std::ffi::OsString;
 use std::fs::File;
@@ -65,6 +66,9 @@ pub struct Bubblewrap {
     inside: Mutex<Option<Inside>>,
 }
 
+/// What whoever started servers in there has to know.
+const WITH_IT: &str = "and with it all that ran in the background; the next command gets a fresh one";
+
 /// A running sandbox.
 struct Inside {
     bwrap: Lasting,
@@ -89,6 +93,10 @@ impl Bubblewrap {
             if self.interrupt.requested() {
                 return Ended { exit: Exit::Interrupted, group: None };
             }
+            // The supervisor would take an order that large for a fault, and everything inside would end with it.
+            if let Some(reason) = command.too_long() {
+                return Ended { exit: Exit::NotStarted(reason), group: None };
+            }
             let exit = match self.started(&mut inside) {
                 Ok(inside) => inside.run(command, streams, happenings),
                 Err(error) => Some(Exit::NotStarted(format!("{error:#}"))),
@@ -99,7 +107,7 @@ impl Bubblewrap {
                 if self.interrupt.requested() {
                     return Exit::Interrupted;
                 }
-                Exit::NotStarted("the sandbox did not answer in time and was ended".to_owned())
+                Exit::NotStarted(format!("the sandbox did not answer in time and was ended, {WITH_IT}"))
             });
             Ended { exit, group: None }
         })
@@ -123,8 +131,9 @@ impl Bubblewrap {
     }
 
     fn started<'a>(&self, inside: &'a mut Option<Inside>) -> Result<&'a Inside> {
-        let running = match inside.take().filter(|running| running.bwrap.wait(Duration::ZERO).is_none()) {
-            Some(running) => running,
+        let running = match inside.take() {
+            Some(running) if running.bwrap.wait(Duration::ZERO).is_none() => running,
+            Some(_) => bail!("the sandbox had come down, {WITH_IT}"),
             None => Inside::start(&self.settings, &self.room, &self.interrupt)?,
         };
         Ok(inside.insert(running))

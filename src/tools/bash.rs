@@ -14,6 +14,7 @@ use crate::message::ToolResult;
 use crate::process::Command;
 use crate::process::Exit;
 use crate::process::Finished;
+use crate::process::LONGEST_ARGUMENT;
 use crate::process::Leftovers;
 use crate::process::Survivor;
 use crate::sandbox::Network;
@@ -29,6 +30,9 @@ use crate::tools::input::tell;
 const ROOM_FOR_NOTES: usize = 4_000;
 /// Bytes kept at each end of an output for its file: practically every output whole, and no way to fill the disk.
 const KEEP: usize = 4 * 1024 * 1024;
+
+/// Bytes of a command: as one argument of the shell's, behind a trap of ours that holds a path.
+const LONGEST: usize = LONGEST_ARGUMENT - 16 * 1024;
 
 /// Bytes of the longest path of a directory.
 const LONGEST_PATH: u64 = 64 * 1024;
@@ -152,6 +156,13 @@ impl<'a> Shell<'a> {
     fn run(&mut self, text: &str, limit: Duration) -> Result<ToolResult, ToolError> {
         if text.contains('\0') {
             return Err(tell("`command` holds a NUL character: send it without"));
+        }
+        if text.len() > LONGEST {
+            return Err(tell(format!(
+                "`command` has {} bytes, and at most {LONGEST} can be run: write what is long into files with \
+                 `str_replace_based_edit_tool`, then run a short command on them",
+                text.len()
+            )));
         }
         let mut notes = Vec::new();
         self.leave_a_folder_that_is_gone(&mut notes);

@@ -40,6 +40,19 @@ fn told(shell: &mut Shell, input: &Value) -> String {
 }
 
 #[test]
+fn a_command_too_long_to_run_is_refused_with_the_limit_and_the_longest_runs() {
+    let place = Place::new();
+    let mut shell = place.shell();
+    let command = |bytes: usize| format!("echo ran #{}", "x".repeat(bytes - "echo ran #".len()));
+    assert_eq!(run(&mut shell, &command(LONGEST)), "ran\n[exit code 0]");
+    for bytes in [LONGEST + 1, 30_000_000] {
+        let told = told(&mut shell, &json!({"command": command(bytes)}));
+        let expected = format!("`command` has {bytes} bytes, and at most {LONGEST} can be run: ");
+        assert!(told.starts_with(&expected), "{told}");
+    }
+}
+
+#[test]
 fn the_output_comes_with_the_exit_code() {
     let place = Place::new();
     let mut shell = place.shell();

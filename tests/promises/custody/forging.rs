@@ -11,6 +11,7 @@ use crate::place::number;
 use crate::place::token;
 use longhaul::process;
 use longhaul::process::Exit;
+use longhaul::process::LONGEST_ARGUMENT;
 use longhaul::sandbox;
 use rustix::process::Pid;
 use rustix::process::PidfdFlags;
@@ -183,4 +184,39 @@ fn after_a_sandbox_that_came_down_the_next_command_gets_a_fresh_one() {
     thread.join().unwrap();
     assert!(matches!(finished.exit, Exit::NotStarted(_)), "{finished:?}");
     assert_eq!(sandbox.run(&place.command("test -e here && exit 6")).exit, Exit::Code(6));
+}
+
+/// One that comes down between two commands: its servers are gone, and the next command says so instead of running.
+#[test]
+fn a_sandbox_that_came_down_in_between_is_told_of_before_a_fresh_one() {
+    let Some(place) = Place::held() else { return };
+    let sandbox = place.open();
+    assert_eq!(sandbox.run(&place.command("true")).exit, Exit::Code(0));
+    let found = living(&format!("--chdir {}", place.root.display()));
+    let numbers: Vec<String> = found.iter().map(|told| number(told)).collect();
+    kill(&numbers);
+    while !living(&format!("--chdir {}", place.root.display())).is_empty() {
+        std::thread::sleep(Duration::from_millis(5));
+    }
+    let finished = sandbox.run(&place.command("true"));
+    let told = |reason: &str| reason.contains("and with it all that ran in the background");
+    assert!(matches!(&finished.exit, Exit::NotStarted(reason) if told(reason)), "{finished:?}");
+    assert_eq!(sandbox.run(&place.command("exit 6")).exit, Exit::Code(6));
+}
+
+/// An order that large would be taken for a fault by process 1.
+#[test]
+fn a_command_too_long_to_start_ends_nothing_that_runs() {
+    let Some(place) = Place::held() else { return };
+    let sandbox = place.open();
+    let server = place.command("sleep 300 >/dev/null 2>&1 & echo $! >server");
+    assert_eq!(sandbox.run(&server).exit, Exit::Code(0));
+    for bytes in [LONGEST_ARGUMENT + 1, 30_000_000] {
+        let finished = sandbox.run(&place.command(&format!("#{}", "x".repeat(bytes - 1))));
+        let told = |reason: &str| reason.contains(&format!("an argument of {bytes} bytes"));
+        assert!(matches!(&finished.exit, Exit::NotStarted(reason) if told(reason)), "{:?}", finished.exit);
+        assert_eq!(sandbox.run(&place.command("kill -0 $(cat server)")).exit, Exit::Code(0));
+    }
+    let longest = place.command(&format!("#{}", "x".repeat(LONGEST_ARGUMENT - 1)));
+    assert_eq!(sandbox.run(&longest).exit, Exit::Code(0), "the limit is the system's own");
 }
