@@ -21,10 +21,11 @@ use super::gauge::Size;
 use super::past::Past;
 use super::repeats::Repeats;
 use super::repeats::Rut;
+use super::stop::Next;
+use super::stop::Streak;
 use crate::event::Event;
 use crate::event::Sink;
 use crate::message::Reply;
-use crate::message::StopReason;
 use crate::message::ToolCall;
 use crate::message::ToolResult;
 use crate::message::Usage;
@@ -66,7 +67,7 @@ pub fn drive(driver: &Driver, toolbox: &mut dyn Tools, opening: &Opening, meter:
         gauge: Gauge::new(driver.settings.window),
         tools: Size::of(&toolbox.definitions()),
         turn: 0,
-        cuts: 0,
+        streak: Streak::default(),
         repeats: Repeats::default(),
         asked: false,
         cleared: false,
@@ -96,7 +97,7 @@ pub fn go_on(
         gauge: Gauge::new(driver.settings.window),
         tools: Size::of(&toolbox.definitions()),
         turn: past.next_turn(),
-        cuts: past.cuts,
+        streak: past.streak,
         repeats: past.repeats,
         cleared: past.cleared,
         edits: Edits::default(),
@@ -122,7 +123,8 @@ fn turns(session: &mut Session, toolbox: &mut dyn Tools, meter: &mut dyn Meter) 
             Ok(heard) => heard,
             Err(ending) => return Ok(ending),
         };
-        let answer = match session.next(&reply, calls) {
+        session.streak.take(&reply);
+        let answer = match session.streak.next(&reply, calls) {
             Next::End(ending) => return Ok(ending),
             Next::AskAgain => {
                 session.turn += 1;
@@ -149,16 +151,6 @@ fn turns(session: &mut Session, toolbox: &mut dyn Tools, meter: &mut dyn Meter) 
     }
 }
 
-/// What a reply asks for.
-enum Next {
-    End(Ending),
-    /// The service paused: the same conversation is sent again.
-    AskAgain,
-    Answer(Vec<ToolCall>),
-    /// The reply was cut off; its calls may be incomplete.
-    TellCut(Vec<ToolCall>),
-}
-
 struct Session<'a> {
     driver: &'a Driver<'a>,
     conversation: Conversation,
@@ -166,8 +158,7 @@ struct Session<'a> {
     /// How large the definitions of the tools are.
     tools: Size,
     turn: u32,
-    /// Replies in a row that were cut off.
-    cuts: u32,
+    streak: Streak,
     repeats: Repeats,
     /// The agent was asked to hand over.
     asked: bool,
@@ -195,9 +186,9 @@ impl Session<'_> {
         let usual = self.driver.settings.max_tokens;
         let larger = usual.saturating_mul(LARGER);
         meter.turn();
-        let reply = match self.send(toolbox, meter, if self.cuts > 0 { larger } else { usual }) {
+        let reply = match self.send(toolbox, meter, if self.streak.cuts > 0 { larger } else { usual }) {
             // The model cannot write that much in one reply.
-            Err(Failure::Refused { kind, .. }) if self.cuts > 0 && kind == "invalid_request_error" => {
+            Err(Failure::Refused { kind, .. }) if self.streak.cuts > 0 && kind == "invalid_request_error" => {
                 self.send(toolbox, meter, usual)
             }
             Err(failure) if failure.is_of_thinking() && self.forget_thinking() => self.send(toolbox, meter, usual),
@@ -268,35 +259,6 @@ impl Session<'_> {
             tools: toolbox.definitions(),
             window: *window,
             deadline: *deadline,
-        }
-    }
-
-    /// Reads what a reply asks for; every stop reason has its row.
-    fn next(&mut self, reply: &Reply, calls: Vec<ToolCall>) -> Next {
-        self.cuts = if reply.stop_reason == StopReason::MaxTokens { self.cuts + 1 } else { 0 };
-        match &reply.stop_reason {
-            StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse | StopReason::PauseTurn
-                if !calls.is_empty() =>
-            {
-                Next::Answer(calls)
-            }
-            StopReason::EndTurn | StopReason::StopSequence => Next::End(Ending::Stopped),
-            StopReason::ToolUse => Next::End(Ending::Cut("the model stopped to use a tool and called none".to_owned())),
-            StopReason::PauseTurn | StopReason::Compaction => Next::AskAgain,
-            StopReason::MaxTokens if self.cuts > 1 => Next::End(Ending::Cut(format!(
-                "two replies in a row were cut off, the second at {LARGER} times {} tokens; a larger \
-                 `[agent] max_tokens` may help",
-                self.driver.settings.max_tokens
-            ))),
-            StopReason::MaxTokens => Next::TellCut(calls),
-            StopReason::Refusal => Next::End(Ending::Refused(refusal(&reply.raw))),
-            StopReason::ContextWindow => {
-                Next::End(Ending::Full("the reply was cut off at the end of the model's window".to_owned()))
-            }
-            StopReason::Other(reason) => Next::End(Ending::Cut(match reason.as_str() {
-                "" => "the model stopped and gave no reason".to_owned(),
-                reason => format!("the model stopped for an unknown reason `{reason}`"),
-            })),
         }
     }
 
@@ -436,15 +398,4 @@ fn of_failure(failure: Failure, meter: &mut dyn Meter) -> Ending {
 
 fn not_run(reason: &str) -> ToolResult {
     ToolResult::error(format!("not run: {reason}"))
-}
-
-/// Returns what the service says about a refusal.
-fn refusal(raw: &Value) -> String {
-    let details = &raw["stop_details"];
-    let text = |key: &str| details[key].as_str().filter(|text| !text.is_empty());
-    match (text("category"), text("explanation")) {
-        (Some(category), Some(explanation)) => format!("{category}: {explanation}"),
-        (Some(only), None) | (None, Some(only)) => only.to_owned(),
-        (None, None) => "no reason given".to_owned(),
-    }
 }

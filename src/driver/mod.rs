@@ -11,6 +11,7 @@ mod ending;
 mod gauge;
 mod past;
 mod repeats;
+mod stop;
 #[cfg(test)]
 mod tests;
 

@@ -10,9 +10,10 @@ use super::conversation::Conversation;
 use super::gauge::Size;
 use super::repeats::Repeats;
 use super::repeats::Rut;
+use super::stop::Next;
+use super::stop::Streak;
 use crate::message::Reply;
 use crate::message::Role;
-use crate::message::StopReason;
 use crate::message::ToolCall;
 use crate::message::ToolResult;
 use crate::secrets::HIDDEN;
@@ -28,8 +29,7 @@ pub struct Past {
     turn: u32,
     /// Each reply, and how large the conversation was with it.
     pub(super) replies: Vec<(Reply, Size)>,
-    /// Replies in a row that were cut off, up to the newest.
-    pub(super) cuts: u32,
+    pub(super) streak: Streak,
     /// The calls that came again and again, up to the newest that are answered.
     pub(super) repeats: Repeats,
     /// Old results were taken out since the newest message of ours.
@@ -103,7 +103,7 @@ impl Past {
             conversation: Conversation::new(system),
             turn: 0,
             replies: Vec::new(),
-            cuts: 0,
+            streak: Streak::default(),
             repeats: Repeats::default(),
             cleared: false,
             open: Vec::new(),
@@ -156,7 +156,7 @@ impl Past {
         };
         let (calls, blocks): (Vec<ToolCall>, Vec<Value>) = self.open.drain(..).map(answer).unzip();
         // Calls of a reply that was cut off were not run.
-        if self.cuts == 0 && !calls.is_empty() {
+        if self.streak.cuts == 0 && !calls.is_empty() {
             self.stuck = matches!(self.repeats.take(&calls, &blocks, || None), Rut::End(_));
         }
         blocks
@@ -169,7 +169,7 @@ impl Past {
             self.repeats = Repeats::default();
         }
         let reply = Reply::of(without_broken_thinking(message.clone()));
-        self.cuts = if reply.stop_reason == StopReason::MaxTokens { self.cuts + 1 } else { 0 };
+        self.streak.take(&reply);
         let calls = self.conversation.hear(&reply).calls;
         self.open = calls.into_iter().map(|call| Open { call, fate: Fate::Waits }).collect();
         self.replies.push((reply, self.conversation.size()));
@@ -185,12 +185,8 @@ impl Past {
     /// Tells whether the newest message is a reply after which nothing is asked any more.
     fn was_last_reply(&self) -> bool {
         let Some((reply, _)) = self.replies.last().filter(|_| self.is_our_turn()) else { return false };
-        match reply.stop_reason {
-            StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse => self.open.is_empty(),
-            StopReason::PauseTurn | StopReason::Compaction => false,
-            StopReason::MaxTokens => self.cuts > 1,
-            StopReason::Refusal | StopReason::ContextWindow | StopReason::Other(_) => true,
-        }
+        let calls = self.open.iter().map(|open| open.call.clone()).collect();
+        matches!(self.streak.next(reply, calls), Next::End(_))
     }
 }
 

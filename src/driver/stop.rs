@@ -1,0 +1,69 @@
+//! What each stop reason asks for.
+
+use super::Ending;
+use super::LARGER;
+use crate::message::Reply;
+use crate::message::StopReason;
+use crate::message::ToolCall;
+use serde_json::Value;
+
+/// What a reply asks for.
+pub(super) enum Next {
+    End(Ending),
+    /// The service paused: the same conversation is sent again.
+    AskAgain,
+    Answer(Vec<ToolCall>),
+    /// The reply was cut off; its calls may be incomplete.
+    TellCut(Vec<ToolCall>),
+}
+
+/// Replies in a row, up to the newest, that ended in the same way before they were done.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Streak {
+    /// They were cut off.
+    pub(super) cuts: u32,
+}
+
+impl Streak {
+    /// Counts a reply.
+    pub(super) fn take(&mut self, reply: &Reply) {
+        self.cuts = if reply.stop_reason == StopReason::MaxTokens { self.cuts + 1 } else { 0 };
+    }
+
+    /// Reads what the newest reply asks for, which is counted; every stop reason has its row.
+    pub(super) fn next(self, reply: &Reply, calls: Vec<ToolCall>) -> Next {
+        match &reply.stop_reason {
+            StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse | StopReason::PauseTurn
+                if !calls.is_empty() =>
+            {
+                Next::Answer(calls)
+            }
+            StopReason::EndTurn | StopReason::StopSequence => Next::End(Ending::Stopped),
+            StopReason::ToolUse => Next::End(Ending::Cut("the model stopped to use a tool and called none".to_owned())),
+            StopReason::PauseTurn | StopReason::Compaction => Next::AskAgain,
+            StopReason::MaxTokens if self.cuts > 1 => Next::End(Ending::Cut(format!(
+                "two replies in a row were cut off, the second at {LARGER} times `[agent] max_tokens`; a larger one may help"
+            ))),
+            StopReason::MaxTokens => Next::TellCut(calls),
+            StopReason::Refusal => Next::End(Ending::Refused(refusal(&reply.raw))),
+            StopReason::ContextWindow => {
+                Next::End(Ending::Full("the reply was cut off at the end of the model's window".to_owned()))
+            }
+            StopReason::Other(reason) => Next::End(Ending::Cut(match reason.as_str() {
+                "" => "the model stopped and gave no reason".to_owned(),
+                reason => format!("the model stopped for an unknown reason `{reason}`"),
+            })),
+        }
+    }
+}
+
+/// Returns what the service says about a refusal.
+fn refusal(raw: &Value) -> String {
+    let details = &raw["stop_details"];
+    let text = |key: &str| details[key].as_str().filter(|text| !text.is_empty());
+    match (text("category"), text("explanation")) {
+        (Some(category), Some(explanation)) => format!("{category}: {explanation}"),
+        (Some(only), None) | (None, Some(only)) => only.to_owned(),
+        (None, None) => "no reason given".to_owned(),
+    }
+}
