@@ -7,6 +7,9 @@ use crate::message::StopReason;
 use crate::message::ToolCall;
 use serde_json::Value;
 
+/// Replies that the service pauses in a row. Each is paid for, and goes on where the one before stopped.
+const PAUSES: u32 = 10;
+
 /// What a reply asks for.
 pub(super) enum Next {
     End(Ending),
@@ -22,24 +25,40 @@ pub(super) enum Next {
 pub(super) struct Streak {
     /// They were cut off.
     pub(super) cuts: u32,
+    /// The service paused them, or summed up and said nothing.
+    pauses: u32,
 }
 
 impl Streak {
     /// Counts a reply.
     pub(super) fn take(&mut self, reply: &Reply) {
-        self.cuts = if reply.stop_reason == StopReason::MaxTokens { self.cuts + 1 } else { 0 };
+        let counted = |count: u32, again: bool| if again { count + 1 } else { 0 };
+        self.cuts = counted(self.cuts, reply.stop_reason == StopReason::MaxTokens);
+        let pauses = matches!(reply.stop_reason, StopReason::PauseTurn | StopReason::Compaction);
+        self.pauses = counted(self.pauses, pauses && reply.tool_calls().is_empty());
     }
 
     /// Reads what the newest reply asks for, which is counted; every stop reason has its row.
     pub(super) fn next(self, reply: &Reply, calls: Vec<ToolCall>) -> Next {
         match &reply.stop_reason {
-            StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse | StopReason::PauseTurn
+            StopReason::EndTurn
+            | StopReason::StopSequence
+            | StopReason::ToolUse
+            | StopReason::PauseTurn
+            | StopReason::Compaction
                 if !calls.is_empty() =>
             {
                 Next::Answer(calls)
             }
             StopReason::EndTurn | StopReason::StopSequence => Next::End(Ending::Stopped),
             StopReason::ToolUse => Next::End(Ending::Cut("the model stopped to use a tool and called none".to_owned())),
+            StopReason::PauseTurn | StopReason::Compaction if self.pauses >= PAUSES => {
+                Next::End(Ending::Stuck(format!(
+                    "the service stopped {PAUSES} replies in a row for a pause (the last for `{}`), and none called a tool or came \
+                 to an end",
+                    reply.stop_reason.as_str()
+                )))
+            }
             StopReason::PauseTurn | StopReason::Compaction => Next::AskAgain,
             StopReason::MaxTokens if self.cuts > 1 => Next::End(Ending::Cut(format!(
                 "two replies in a row were cut off, the second at {LARGER} times `[agent] max_tokens`; a larger one may help"

@@ -47,3 +47,20 @@ fn a_hand_over_beside_the_same_call_again_is_a_hand_over() {
     let played = play(&mut bench, &format!("{}{HAND_OVER}", BASH.repeat(5)), Play::default());
     assert!(matches!(played.ending(), Ending::HandedOver(_)));
 }
+
+#[test]
+fn a_pause_without_end_ends_the_session_and_one_that_ends_does_not() {
+    for reason in ["pause_turn", "compaction"] {
+        let pause = format!(r#"{{ text = "so far", stop_reason = "{reason}" }},"#);
+        let played = play(&mut Bench::new(), &pause.repeat(30), Play { turns: 30, ..Play::default() });
+        let told = format!(
+            "the service stopped 10 replies in a row for a pause (the last for `{reason}`), and none called a tool or came to \
+             an end"
+        );
+        assert_eq!((played.ending(), played.requests.len()), (&Ending::Stuck(told), 10), "{reason}");
+
+        let twin = format!("{}{BASH}{}{{ text = \"bye\" }}", pause.repeat(9), pause.repeat(9));
+        let played = play(&mut Bench::new(), &twin, Play { turns: 30, ..Play::default() });
+        assert_eq!((played.ending(), played.requests.len()), (&Ending::Stopped, 20), "{reason}");
+    }
+}

@@ -35,6 +35,22 @@ fn c17_a_session_in_a_circle_ends_in_order_and_the_next_one_hears_why() {
     assert!(log.iter().any(|subject| subject.starts_with("gate: a ")), "it was an attempt: {log:?}");
 }
 
+/// C17 where the service goes round in the circle: it pauses, is asked again, and pauses.
+#[test]
+fn c17_a_service_that_pauses_without_end_ends_the_session_in_order() {
+    let pauses = (0..30).map(|_| json!({"text": "so far", "stop_reason": "pause_turn"}));
+    let paused = session([reply([bash("echo half > work")])].into_iter().chain(pauses));
+    let project = Project::ready().feature("a", "test -f a").model([paused, runs("touch a")]);
+
+    project.run(["run"]).exits(0).tells("session 1 ended: stuck: the service stopped 10 replies in a row for a pause");
+
+    let requests = project.played().requests();
+    assert_eq!(requests.len(), 1 + 10 + 2);
+    let next = requests[11]["messages"][0]["content"][0]["text"].as_str().unwrap();
+    assert!(next.contains("ended: stuck: the service stopped 10 replies in a row for a pause"), "{next}");
+    assert_eq!(project.git(["show", "HEAD~1:work"]), "half", "its work is kept");
+}
+
 /// C17 where the circle is longer than one call: two commands in turn, each with the result it had before.
 #[test]
 fn c17_two_calls_in_turn_that_bring_nothing_new_are_a_circle_too() {
