@@ -318,7 +318,8 @@ fn entry(
     });
     facts.extend(leftover_facts(leftover));
     facts.extend(report.moved.iter().cloned());
-    facts.push(session.cost_line());
+    let after = if ws.settings.recall.extract.is_some() { "; notes taken after this are not in it" } else { "" };
+    facts.push(format!("{}{after}", session.cost_line()));
     facts.push(format!("ended: {ending}"));
     Ok(Entry { facts, words: words(ending) })
 }

@@ -99,6 +99,19 @@ fn what_it_costs_is_in_every_figure() {
     assert_eq!(books["features"]["a"]["cost"], told["cost"]);
 }
 
+/// The entry is safe before notes are asked for, so it cannot know what they cost.
+#[test]
+fn the_progress_entry_says_that_what_it_costs_is_not_in_it() {
+    for (set, told) in [("recall.extract=true", true), ("recall.extract=false", false)] {
+        let project = ready([busy("a")], [noting()]);
+        project.run(["run", "--set", set]).exits(0);
+        let entry = project.memory_git(["show", "HEAD:progress.md"]);
+        let used = entry.lines().find(|line| line.contains("used: ")).unwrap();
+        assert!(used.contains("used: 2 turns, "), "{entry}");
+        assert_eq!(used.ends_with(" min; notes taken after this are not in it"), told, "{entry}");
+    }
+}
+
 #[test]
 fn its_conversation_is_no_part_of_the_sessions() {
     let project = ready([busy("a")], [noting()]);
