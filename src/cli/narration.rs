@@ -12,6 +12,9 @@ use std::time::Instant;
 /// Longest summary of a tool call or a reply; the whole of it is in the session's events.
 const SUMMARY: usize = 120;
 
+/// Stands between the parts of the status.
+pub(super) const BETWEEN: &str = " · ";
+
 /// Lines of a check's output that are shown when it did not pass.
 const TAIL: usize = 10;
 
@@ -24,19 +27,60 @@ pub(super) struct Narration {
     began: Option<Instant>,
     spent: Option<String>,
     checked: Option<String>,
-    /// The check that runs, and since when.
-    checking: Option<(String, Instant)>,
+    /// What takes its time now, and since when.
+    doing: Option<(Doing, Instant)>,
+}
+
+/// Something that may take long and tells nothing meanwhile.
+#[derive(Clone, Debug)]
+enum Doing {
+    Asking,
+    Running(String),
+    Checking(String),
+    /// The service is away; when it is asked again.
+    Waiting(Instant),
+}
+
+impl Doing {
+    fn told(&self, since: Instant, now: Instant) -> String {
+        let took = elapsed(now.saturating_duration_since(since));
+        match self {
+            Self::Asking => format!("asking the model, {took}"),
+            Self::Running(tool) => format!("running {tool}, {took}"),
+            Self::Checking(feature) => format!("checking {feature}, {took}"),
+            Self::Waiting(again) => match again.saturating_duration_since(now).as_secs_f64().ceil() as u64 {
+                0 => format!("asking again, away {took}"),
+                left => format!("asking again in {}, away {took}", duration::spell(Duration::from_secs(left))),
+            },
+        }
+    }
 }
 
 impl Narration {
     /// Returns the lines that tell of an event.
     pub(super) fn tell(&mut self, event: &Event) -> Vec<Line> {
-        // Not each of them is told of its end; whatever comes next comes after it.
-        self.checking = match event {
-            Event::CheckStarted { feature } => Some((feature.clone(), Instant::now())),
-            _ => None,
-        };
+        self.doing = self.begun(event, Instant::now());
         self.lines(event)
+    }
+
+    /// Returns what an event begins. Not each thing is told of its end; whatever comes next comes after it.
+    fn begun(&self, event: &Event, now: Instant) -> Option<(Doing, Instant)> {
+        match event {
+            Event::Sent { .. } => Some((Doing::Asking, now)),
+            Event::ToolStarted { name, .. } => Some((Doing::Running(name.clone()), now)),
+            Event::CheckStarted { feature } => Some((Doing::Checking(feature.clone()), now)),
+            Event::Retrying { wait, .. } => {
+                let again = now + Duration::try_from_secs_f64(*wait).unwrap_or_default();
+                let since = match self.doing {
+                    Some((Doing::Waiting(_), since)) => since,
+                    _ => now,
+                };
+                Some((Doing::Waiting(again), since))
+            }
+            // Told between two attempts.
+            Event::Used { .. } | Event::Spent { .. } => self.doing.clone(),
+            _ => None,
+        }
     }
 
     fn lines(&mut self, event: &Event) -> Vec<Line> {
@@ -102,17 +146,15 @@ impl Narration {
         }
     }
 
-    /// Returns the lines of the status, at most two: where the work is, and what it uses.
-    pub(super) fn status(&self) -> Vec<String> {
+    /// Returns the parts of the status: where the work is, and what it uses.
+    pub(super) fn status(&self) -> [Vec<String>; 2] {
         let session = self.session.map(|session| format!("session {session}"));
         let turn = Some(format!("turn {}", self.turn)).filter(|_| self.session.is_some() && self.turn > 0);
         let spent = self.began.filter(|_| self.session.is_some()).map(|began| elapsed(began.elapsed()));
-        let checking = self.checking.as_ref();
-        let checking = checking.map(|(id, since)| format!("checking {id}, {}", elapsed(since.elapsed())));
-        let work = [session, self.feature.clone(), turn, spent, checking.or_else(|| self.checked.clone())];
-        let work = work.into_iter().flatten().collect::<Vec<_>>().join(" · ");
-        let lines = [work, self.spent.clone().unwrap_or_default()];
-        lines.into_iter().filter(|line| !line.is_empty()).collect()
+        let doing = self.doing.as_ref().map(|(doing, since)| doing.told(*since, Instant::now()));
+        let work = [session, self.feature.clone(), turn, spent, doing.or_else(|| self.checked.clone())];
+        let uses = self.spent.iter().flat_map(|spent| spent.split(BETWEEN)).map(str::to_owned);
+        [work.into_iter().flatten().collect(), uses.collect()]
     }
 
     fn session_ended(&mut self, session: u32, reason: &str, outcome: &str) -> Vec<Line> {

@@ -6,6 +6,7 @@
 use super::line::Line;
 use super::line::Tone;
 use super::line::cut;
+use super::narration::BETWEEN;
 use super::narration::Narration;
 use super::visible;
 use crate::clock::Clock;
@@ -24,6 +25,7 @@ use std::sync::MutexGuard;
 use std::sync::PoisonError;
 use std::thread;
 use std::time::Duration;
+use unicode_width::UnicodeWidthStr;
 
 /// Moves to the start of the line and clears it.
 const CLEAR: &str = "\r\x1b[K";
@@ -211,18 +213,24 @@ impl State {
 
     fn clear_status(&mut self) {
         if !self.status.is_empty() {
-            let above = CLEAR_ABOVE.repeat(self.status.len() - 1);
+            let above = CLEAR_ABOVE.repeat(self.rows().saturating_sub(1));
             self.rest.write(&format!("{CLEAR}{above}"));
             self.rest.flush();
             self.status.clear();
         }
     }
 
+    /// Returns how many rows the status takes: a terminal that became narrower has wrapped what was wider.
+    fn rows(&self) -> usize {
+        let columns = (self.columns)().unwrap_or(usize::MAX).max(1);
+        self.status.iter().map(|line| line.width().div_ceil(columns).max(1)).sum()
+    }
+
     fn show_status(&mut self) {
         let Some(columns) = (self.columns)().filter(|_| !self.finished) else { return };
         // The last column stays free: some terminals wrap when it is written.
-        let fit = |line: &String| cut(&visible::line(line), columns.saturating_sub(1));
-        let status: Vec<String> = self.narration.status().iter().map(fit).collect();
+        let width = columns.saturating_sub(1);
+        let status: Vec<String> = self.narration.status().iter().flat_map(|parts| laid_out(parts, width)).collect();
         if status != self.status {
             self.clear_status();
             self.rest.write(&status.join("\n"));
@@ -230,6 +238,19 @@ impl State {
             self.status = status;
         }
     }
+}
+
+/// Lays the parts of the status out in as many lines as they need; one that is wider than a line is cut.
+fn laid_out(parts: &[String], width: usize) -> Vec<String> {
+    let mut lines: Vec<String> = Vec::new();
+    for part in parts {
+        let part = cut(&visible::line(part), width);
+        match lines.last_mut().filter(|line| line.width() + BETWEEN.width() + part.width() <= width) {
+            Some(line) => line.extend([BETWEEN, &part]),
+            None => lines.push(part),
+        }
+    }
+    lines
 }
 
 /// One of the two streams. After a first error nothing more is tried: the reader is gone, or the disk is full.

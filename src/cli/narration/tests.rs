@@ -117,7 +117,7 @@ fn a_long_output_or_input_takes_few_lines() {
 #[test]
 fn the_status_line_has_what_is_known() {
     let mut narration = Narration::default();
-    assert!(narration.status().is_empty());
+    assert!(narration.status().concat().is_empty());
     narration.tell(&started());
     narration.tell(&replied(12, ""));
     narration.tell(&Event::Spent {
@@ -126,12 +126,12 @@ fn the_status_line_has_what_is_known() {
         cost: Some(3.4),
         nearest: "time, 2h of 8h".into(),
     });
-    let [work, uses] = narration.status().try_into().unwrap();
+    let [work, uses] = status(&narration);
     assert!(work.starts_with("session 3 · login · turn 12 · 0"), "{work}");
     assert_eq!(uses, "1.2M tokens, 91 % cached · 3.40 USD · nearest limit: time, 2h of 8h");
 
     assert!(narration.tell(&Event::CheckStarted { feature: "login".into() }).is_empty());
-    assert!(narration.status()[0].ends_with(" · checking login, 0s"), "{:?}", narration.status());
+    assert!(status(&narration)[0].ends_with(" · checking login, 0s"), "{:?}", status(&narration));
     narration.tell(&Event::CheckEnded {
         feature: "login".into(),
         finding: "failed".into(),
@@ -140,7 +140,7 @@ fn the_status_line_has_what_is_known() {
         ended_by: String::new(),
         tail: String::new(),
     });
-    assert!(narration.status()[0].ends_with(" · last check: login failed"), "{:?}", narration.status());
+    assert!(status(&narration)[0].ends_with(" · last check: login failed"), "{:?}", status(&narration));
     assert_eq!(["7s", "1m", "1h1m"], [7, 119, 3700].map(|seconds| elapsed(Duration::from_secs(seconds))));
 }
 
@@ -153,4 +153,53 @@ fn strange_shapes_from_the_model_are_told_without_harm() {
         Event::Committed { place: "project".into(), id: "é".into(), subject: "s".into() },
     ]);
     assert_eq!(lines, ["turn 1", "  bash\\u{1b}[2J: \"text\"", "  bash: {\"a\":1} restart", "commit é: s"]);
+}
+
+fn status(narration: &Narration) -> [String; 2] {
+    narration.status().map(|parts| parts.join(BETWEEN))
+}
+
+#[test]
+fn whatever_takes_its_time_is_told_with_the_time() {
+    let mut narration = Narration::default();
+    let mut after = |event: Event| {
+        narration.tell(&event);
+        narration.status()[0].last().cloned().unwrap_or_default()
+    };
+    let sent = || Event::Sent { turn: 1, content: vec![] };
+    let retrying = |wait| Event::Retrying { reason: "overloaded".into(), wait };
+    assert_eq!(after(sent()), "asking the model, 0s");
+    assert_eq!(after(retrying(90.0)), "asking again in 1m30s, away 0s");
+    assert_eq!(after(retrying(0.0)), "asking again, away 0s");
+    assert_eq!(after(replied(1, "")), "");
+    assert_eq!(after(tool("bash", json!({}))), "running bash, 0s");
+}
+
+#[test]
+fn a_wait_counts_down_and_the_outage_up() {
+    let start = Instant::now();
+    let at = |seconds| start + Duration::from_secs(seconds);
+    let waiting = Doing::Waiting(at(90));
+    let told = [30, 89, 90, 130].map(|second| waiting.told(start, at(second)));
+    let expected = [
+        "asking again in 1m, away 30s",
+        "asking again in 1s, away 1m",
+        "asking again, away 1m",
+        "asking again, away 2m",
+    ];
+    assert_eq!(told, expected);
+}
+
+#[test]
+fn an_outage_is_one_though_it_is_asked_again_and_again() {
+    let mut narration = Narration::default();
+    let retrying = Event::Retrying { reason: "overloaded".into(), wait: 5.0 };
+    narration.tell(&retrying);
+    let began = Instant::now().checked_sub(Duration::from_secs(150)).unwrap();
+    narration.doing.as_mut().unwrap().1 = began;
+    narration.tell(&retrying);
+    assert_eq!(narration.status()[0], ["asking again in 5s, away 2m"]);
+    narration.tell(&replied(1, ""));
+    narration.tell(&retrying);
+    assert_eq!(narration.status()[0], ["asking again in 5s, away 0s"]);
 }

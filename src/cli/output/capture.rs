@@ -52,7 +52,12 @@ pub(in crate::cli) struct Captured {
 impl Captured {
     /// Makes an output over these streams; `columns` makes the second a terminal.
     pub(in crate::cli) fn output(&self, columns: Option<usize>) -> Output {
+        self.output_of(move || columns)
+    }
+
+    /// Makes one over a terminal whose width may change.
+    pub(in crate::cli) fn output_of(&self, columns: impl Fn() -> Option<usize> + Send + 'static) -> Output {
         let channel = |written: &Written| Channel { to: Box::new(written.clone()), colour: false, error: None };
-        Output::new(channel(&self.data), channel(&self.rest), Box::new(move || columns))
+        Output::new(channel(&self.data), channel(&self.rest), Box::new(columns))
     }
 }

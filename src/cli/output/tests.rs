@@ -45,7 +45,25 @@ fn the_status_line_fits_the_terminal_and_is_written_only_when_it_changed() {
     let output = captured.output(Some(12));
     output.take(&spent(10));
     output.take(&spent(10));
-    assert_eq!(captured.rest.text(), "10 tokens …");
+    assert_eq!(captured.rest.text(), "10 tokens\n0.50 USD\nnearest li…");
+}
+
+/// Terminals wrap a line anew when they become narrower: what was one row is several then.
+#[test]
+fn a_terminal_that_became_narrower_keeps_nothing_of_the_old_status() {
+    let captured = Captured::default();
+    let columns = Arc::new(std::sync::atomic::AtomicUsize::new(80));
+    let now = Arc::clone(&columns);
+    let output = captured.output_of(move || Some(now.load(std::sync::atomic::Ordering::Relaxed)));
+    output.take(&spent(10));
+    columns.store(30, std::sync::atomic::Ordering::Relaxed);
+    output.take(&spent(20));
+    // 54 columns are two rows of 30.
+    let expected = format!(
+        "10 tokens · 0.50 USD · nearest limit: turns, 1 of 200{CLEAR}{CLEAR_ABOVE}\
+         20 tokens · 0.50 USD\nnearest limit: turns, 1 of 2…"
+    );
+    assert_eq!(captured.rest.text(), expected);
 }
 
 #[test]
