@@ -23,6 +23,7 @@ pub mod hook;
 pub mod init;
 pub mod install;
 pub mod inventory;
+pub mod limits;
 pub mod lock;
 pub mod meanwhile;
 pub mod mend;
