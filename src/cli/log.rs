@@ -34,7 +34,7 @@ pub(super) struct Args {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let path = args.path.as_deref().map(memory_path).transpose()?;
-    let filter = Filter { path, session: args.session, feature: None, limit: args.count };
+    let filter = Filter { path, session: args.session, limit: args.count, ..Filter::default() };
     context.in_project(Access::Look, &[], |workspace| {
         let entries = workspace.memory.history(&filter)?;
         if entries.is_empty() {
@@ -89,6 +89,7 @@ mod tests {
     fn a_commit_says_when_who_and_what() {
         let entry = Entry {
             id: "0123456789abcdef".into(),
+            parent: None,
             author: "agent".into(),
             at: "2026-11-29T14:03:59Z".parse().unwrap(),
             subject: "memory: create notes/db.md".into(),

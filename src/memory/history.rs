@@ -1,15 +1,25 @@
 //! The history read back: who wrote what, in which session, why.
 
+mod entry;
+mod filter;
+mod follow;
+mod walk;
+
+pub use entry::Entry;
+pub use entry::Touch;
+pub use entry::Touched;
+pub use filter::Filter;
+pub use walk::Walk;
+
 use anyhow::Result;
-use jiff::Timestamp;
 use serde_json::Value;
 
 use crate::memory::command::Command;
+use crate::memory::patch;
 use crate::memory::path::MemoryPath;
 use crate::memory::plan;
 use crate::memory::plan::Outcome;
 use crate::memory::repository;
-use crate::memory::repository::Commit;
 use crate::memory::repository::Entry as Found;
 use crate::memory::snapshot::Snapshot;
 use crate::memory::store::Store;
@@ -17,78 +27,15 @@ use crate::memory::trailers;
 use crate::memory::trailers::ToolUse;
 use crate::message::ToolResult;
 
-/// Which commits are wanted; the default is all of them.
-#[derive(Clone, Debug, Default)]
-pub struct Filter {
-    /// Only commits that changed this file, or something in this folder.
-    pub path: Option<MemoryPath>,
-    pub session: Option<u32>,
-    /// Only commits that concern this feature, among others or alone.
-    pub feature: Option<String>,
-    /// At most so many, the newest.
-    pub limit: Option<usize>,
-}
-
-/// One commit.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Entry {
-    pub id: String,
-    /// `agent`, `longhaul` or `external`.
-    pub author: String,
-    pub at: Timestamp,
-    pub subject: String,
-    pub body: String,
-    pub session: Option<u32>,
-    pub feature: Option<String>,
-    /// All trailers, in their order.
-    pub trailers: Vec<(String, String)>,
-    pub touched: Vec<Touched>,
-}
-
-/// One file that a commit changed.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub struct Touched {
-    pub path: String,
-    pub how: Touch,
-}
-
-/// What a commit did to a file.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-pub enum Touch {
-    Added,
-    Changed,
-    Removed,
-}
-
 impl Store {
     /// Returns the commits that fit, newest first.
     pub fn history(&self, filter: &Filter) -> Result<Vec<Entry>> {
-        let mut entries = Vec::new();
-        let limit = filter.limit.unwrap_or(usize::MAX);
-        let mut next = self.head()?;
-        while let Some(id) = next.filter(|_| entries.len() < limit) {
-            let commit = repository::commit(&self.repository, &id)?;
-            next = commit.parent.clone();
-            let message = trailers::parse(&commit.message);
-            if filter.session.is_some() && session(&message.trailers) != filter.session {
-                continue;
-            }
-            if filter.feature.as_ref().is_some_and(|id| !concerns(&message.trailers, id)) {
-                continue;
-            }
-            if let Some(path) = &filter.path
-                && !self.changes_path(&commit, path)?
-            {
-                continue;
-            }
-            entries.push(self.entry(commit, message)?);
-        }
-        Ok(entries)
+        self.walk(filter)?.collect()
     }
 
     /// Returns what a commit changed, as a patch; a unique beginning of its id will do.
     pub fn diff(&self, commit: &str) -> Result<String> {
-        repository::patch(&self.repository, &repository::resolve(&self.repository, commit)?)
+        patch::text(&patch::of(&self.repository, &repository::resolve(&self.repository, commit)?)?)
     }
 
     /// Returns the number of the newest session that wrote something; 0 before the first.
@@ -96,7 +43,7 @@ impl Store {
         let mut next = self.head()?;
         while let Some(id) = next {
             let commit = repository::commit(&self.repository, &id)?;
-            if let Some(session) = session(&trailers::parse(&commit.message).trailers) {
+            if let Some(session) = filter::session(&trailers::parse(&commit.message).trailers) {
                 return Ok(session);
             }
             next = commit.parent;
@@ -131,7 +78,7 @@ impl Store {
         while let Some(id) = next {
             let commit = repository::commit(&self.repository, &id)?;
             let found = trailers::parse(&commit.message).trailers;
-            match session(&found) {
+            match filter::session(&found) {
                 Some(number) if number < session_number => return Ok(None),
                 Some(number) if number == session_number && found.contains(&wanted) => {
                     return self.answer_again(commit.parent, input);
@@ -151,47 +98,6 @@ impl Store {
             Outcome::Answer(_) => Ok(None),
         }
     }
-
-    fn changes_path(&self, commit: &Commit, path: &MemoryPath) -> Result<bool> {
-        if path.is_root() {
-            return Ok(true);
-        }
-        let now = repository::entry(&self.repository, Some(&commit.id), path.as_str())?;
-        let before = repository::entry(&self.repository, commit.parent.as_deref(), path.as_str())?;
-        Ok(now != before)
-    }
-
-    fn entry(&self, commit: Commit, message: trailers::Message) -> Result<Entry> {
-        let touched = repository::touched(&self.repository, &commit.id)?;
-        let how = |letter| match letter {
-            'A' => Touch::Added,
-            'D' => Touch::Removed,
-            _ => Touch::Changed,
-        };
-        Ok(Entry {
-            id: commit.id,
-            author: commit.author,
-            at: Timestamp::from_second(commit.seconds).unwrap_or_default(),
-            subject: message.subject,
-            body: message.body,
-            session: session(&message.trailers),
-            feature: value(&message.trailers, "Feature").map(str::to_owned),
-            trailers: message.trailers,
-            touched: touched.into_iter().map(|(letter, path)| Touched { path, how: how(letter) }).collect(),
-        })
-    }
-}
-
-fn session(trailers: &[(String, String)]) -> Option<u32> {
-    value(trailers, "Session")?.parse().ok()
-}
-
-fn concerns(trailers: &[(String, String)], id: &str) -> bool {
-    trailers.iter().any(|(name, value)| name == "Feature" && value == id)
-}
-
-fn value<'t>(trailers: &'t [(String, String)], key: &str) -> Option<&'t str> {
-    trailers.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
 }
 
 #[cfg(test)]

@@ -85,17 +85,21 @@ pub(super) fn entry(repository: &Repository, commit: Option<&str>, path: &str) -
     let Some(commit) = commit else { return Ok(None) };
     let mut at = Some(Entry::Folder(tree_of(repository, commit)?.to_string()));
     for name in path.split('/') {
-        let Some(Entry::Folder(id)) = at else { return Ok(None) };
-        let tree = repository.tree(oid(&id)?)?;
-        at = None;
-        for row in tree::rows(&tree) {
-            let row = row?;
-            if row.name == name.as_bytes() {
-                at = kind(&row);
-            }
-        }
+        at = entry_in(repository, at.as_ref(), name)?;
     }
     Ok(at)
+}
+
+/// Returns what has this name in a folder.
+pub(super) fn entry_in(repository: &Repository, folder: Option<&Entry>, name: &str) -> Result<Option<Entry>> {
+    let Some(Entry::Folder(id)) = folder else { return Ok(None) };
+    for row in tree::rows(&repository.tree(oid(id)?)?) {
+        let row = row?;
+        if row.name == name.as_bytes() {
+            return Ok(kind(&row));
+        }
+    }
+    Ok(None)
 }
 
 /// Returns the files of a commit at or below a path with the ids of their bytes; `""` is all of them.
@@ -180,7 +184,8 @@ fn kind(row: &Row<'_>) -> Option<Entry> {
     }
 }
 
-fn tree_of(repository: &Repository, commit: &str) -> Result<Oid> {
+/// Returns the tree of a commit.
+pub(super) fn tree_of(repository: &Repository, commit: &str) -> Result<Oid> {
     Ok(find(repository, commit)?.tree_id())
 }
 
@@ -311,6 +316,12 @@ pub(super) fn commit(repository: &Repository, id: &str) -> Result<Commit> {
     })
 }
 
+/// Returns the tree of a commit and the commit before it.
+pub(super) fn tree_and_parent(repository: &Repository, id: Oid) -> Result<(Oid, Option<Oid>)> {
+    let commit = repository.git.find_commit(id).map_err(|error| unreadable(repository, &id.to_string(), &error))?;
+    Ok((commit.tree_id(), commit.parent_id(0).ok()))
+}
+
 /// Returns the full id of the commit that this prefix of an id names.
 pub(super) fn resolve(repository: &Repository, prefix: &str) -> Result<String> {
     if prefix.len() < 4 || !prefix.bytes().all(|b| b.is_ascii_hexdigit()) {
@@ -319,46 +330,6 @@ pub(super) fn resolve(repository: &Repository, prefix: &str) -> Result<String> {
     let commit = repository.git.find_commit_by_prefix(prefix);
     let commit = commit.with_context(|| format!("the memory has no commit `{prefix}`; `longhaul log` shows them"))?;
     Ok(commit.id().to_string())
-}
-
-/// Returns the paths that a commit changed, with git's letter for how.
-pub(super) fn touched(repository: &Repository, id: &str) -> Result<Vec<(char, String)>> {
-    let diff = diff(repository, id)?;
-    let path = |delta: &git2::DiffDelta<'_>| {
-        let file = if delta.status() == git2::Delta::Deleted { delta.old_file() } else { delta.new_file() };
-        String::from_utf8_lossy(file.path_bytes().unwrap_or_default()).into_owned()
-    };
-    let letter = |delta: &git2::DiffDelta<'_>| match delta.status() {
-        git2::Delta::Added => 'A',
-        git2::Delta::Deleted => 'D',
-        _ => 'M',
-    };
-    Ok(diff.deltas().map(|delta| (letter(&delta), path(&delta))).collect())
-}
-
-/// Returns what a commit changed, as a patch.
-pub(super) fn patch(repository: &Repository, id: &str) -> Result<String> {
-    let mut text = Vec::new();
-    let printed = diff(repository, id)?.print(git2::DiffFormat::Patch, |_, _, line| {
-        if matches!(line.origin(), '+' | '-' | ' ') {
-            text.push(line.origin() as u8);
-        }
-        text.extend_from_slice(line.content());
-        true
-    });
-    printed.with_context(|| format!("could not show what `{id}` changed"))?;
-    Ok(String::from_utf8_lossy(&text).into_owned())
-}
-
-fn diff<'r>(repository: &'r Repository, id: &str) -> Result<git2::Diff<'r>> {
-    let commit = find(repository, id)?;
-    let new = commit.tree().with_context(|| format!("could not read the tree of `{id}`"))?;
-    let old = match commit.parent(0) {
-        Ok(parent) => Some(parent.tree().with_context(|| format!("could not read the tree before `{id}`"))?),
-        Err(_) => None,
-    };
-    let diff = repository.git.diff_tree_to_tree(old.as_ref(), Some(&new), None);
-    diff.with_context(|| format!("could not compare `{id}` with the commit before it"))
 }
 
 fn find<'r>(repository: &'r Repository, id: &str) -> Result<git2::Commit<'r>> {
@@ -376,6 +347,7 @@ fn unreadable(repository: &Repository, id: &str, error: &git2::Error) -> anyhow:
     Failure::new(Kind::Integrity, message).hint(hint).into()
 }
 
-fn oid(id: &str) -> Result<Oid> {
+/// Reads an id.
+pub(super) fn oid(id: &str) -> Result<Oid> {
     Oid::from_str(id).map_err(|error| anyhow!("`{id}` is no object id: {}", error.message()))
 }

@@ -136,6 +136,11 @@ pub(super) fn parse(text: &str) -> Message {
     Message { subject: subject.trim().to_owned(), body: body.trim().to_owned(), trailers }
 }
 
+/// Returns the first value of a trailer.
+pub(super) fn value<'t>(trailers: &'t [(String, String)], key: &str) -> Option<&'t str> {
+    trailers.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
+}
+
 fn trailer(line: &str) -> Option<(String, String)> {
     let (key, value) = line.split_once(": ")?;
     let is_key =

@@ -1,0 +1,48 @@
+//! What differs between two states of the memory, as git tells it.
+
+use anyhow::Context;
+use anyhow::Result;
+use git2::Diff;
+use git2::DiffFindOptions;
+use git2::Oid;
+
+use crate::memory::repository;
+use crate::memory::repository::Repository;
+
+/// Returns what a commit changed.
+pub(super) fn of<'r>(repository: &'r Repository, commit: &str) -> Result<Diff<'r>> {
+    let parent = repository::commit(repository, commit)?.parent;
+    let old = parent.map(|parent| repository::tree_of(repository, &parent)).transpose()?;
+    between(repository, old, repository::tree_of(repository, commit)?, &[])
+}
+
+/// Returns how one tree became another, files that only moved recognised; of these paths, where some are given.
+pub(super) fn between<'r>(repository: &'r Repository, old: Option<Oid>, new: Oid, paths: &[&str]) -> Result<Diff<'r>> {
+    let compare = || {
+        let old = old.map(|old| repository.git.find_tree(old)).transpose()?;
+        let mut options = git2::DiffOptions::new();
+        options.disable_pathspec_match(true);
+        for path in paths {
+            options.pathspec(path);
+        }
+        let new = repository.git.find_tree(new)?;
+        let mut diff = repository.git.diff_tree_to_tree(old.as_ref(), Some(&new), Some(&mut options))?;
+        diff.find_similar(Some(DiffFindOptions::new().renames(true)))?;
+        Ok::<_, git2::Error>(diff)
+    };
+    compare().context("could not compare two states of the memory")
+}
+
+/// Renders a difference as a patch.
+pub(super) fn text(diff: &Diff<'_>) -> Result<String> {
+    let mut text = Vec::new();
+    let printed = diff.print(git2::DiffFormat::Patch, |_, _, line| {
+        if matches!(line.origin(), '+' | '-' | ' ') {
+            text.push(line.origin() as u8);
+        }
+        text.extend_from_slice(line.content());
+        true
+    });
+    printed.context("could not show what differs")?;
+    Ok(String::from_utf8_lossy(&text).into_owned())
+}
