@@ -4,18 +4,29 @@ use super::Context;
 use super::error::Code;
 use super::line::Line;
 use super::line::Tone;
+use super::pager;
 use crate::engine;
 use crate::engine::workspace::Access;
+use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
+use crate::memory::Author;
 use crate::memory::Entry;
 use crate::memory::Filter;
 use crate::memory::MemoryPath;
+use crate::memory::Store;
+use crate::memory::Touch;
+use crate::memory::Touched;
 use anyhow::Result;
+use serde_json::Value;
+use serde_json::json;
 
 /// Show the history of the memory: what each session wrote, and why
+///
+/// The newest entry comes first. On a terminal it is shown through $LONGHAUL_PAGER, $PAGER or `less -FRX`; an empty
+/// LONGHAUL_PAGER switches that off.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
-    /// Show only what changed this file or folder, such as `features.json`
+    /// Show only what changed this file or folder, such as `features.json`, under its older names too
     #[arg(value_name = "PATH")]
     pub(super) path: Option<String>,
 
@@ -30,27 +41,91 @@ pub(super) struct Args {
     /// Show only what this session wrote
     #[arg(long, value_name = "N")]
     pub(super) session: Option<u32>,
+
+    /// Show only what concerns this feature
+    #[arg(long, value_name = "ID")]
+    pub(super) feature: Option<String>,
+
+    /// Show only what this one wrote; `external` is a person, or whatever else works from outside
+    #[arg(long, value_name = "WHO", value_parser = author)]
+    pub(super) author: Option<Author>,
+
+    /// Print each entry as JSON, one a line
+    #[arg(long)]
+    pub(super) json: bool,
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    let path = args.path.as_deref().map(memory_path).transpose()?;
-    let filter = Filter { path, session: args.session, limit: args.count, ..Filter::default() };
+    let filter = Filter {
+        path: args.path.as_deref().map(memory_path).transpose()?,
+        session: args.session,
+        feature: args.feature.clone(),
+        author: args.author,
+        limit: args.count,
+    };
     context.in_project(Access::Look, &[], |workspace| {
-        let entries = workspace.memory.history(&filter)?;
-        if entries.is_empty() {
-            // Of a session of long ago there may be commits and nothing else.
-            args.session.map(|session| engine::status::session(workspace, session)).transpose()?;
-            context.output.note(&Line::plain("no commit of the memory fits"));
-        }
-        for entry in entries {
-            context.output.data_line(&line(&entry));
-            if args.patch {
-                let diff = workspace.memory.diff(&entry.id)?;
-                patch(&diff).iter().for_each(|line| context.output.data_line(line));
+        pager::page(context);
+        let mut found = false;
+        for entry in workspace.memory.walk(&filter)? {
+            found = true;
+            show(&entry?, &workspace.memory, args, context)?;
+            if !context.output.is_read() {
+                break;
             }
+        }
+        if !found {
+            require_known(args, workspace)?;
+            context.output.note(&Line::plain("no commit of the memory fits"));
         }
         Ok(Code::Done)
     })
+}
+
+/// Prints one commit.
+fn show(entry: &Entry, memory: &Store, args: &Args, context: &Context) -> Result<()> {
+    let diff = args.patch.then(|| memory.diff(&entry.id)).transpose()?;
+    if args.json {
+        context.output.json(&json(entry, diff.as_deref()));
+        return Ok(());
+    }
+    context.output.data_line(&line(entry));
+    if let Some(diff) = diff {
+        patch(&diff).iter().for_each(|line| context.output.data_line(line));
+    }
+    Ok(())
+}
+
+/// Refuses a session and a feature that never were. Of those of long ago there may be commits and nothing else.
+fn require_known(args: &Args, workspace: &Workspace) -> Result<()> {
+    args.session.map(|session| engine::status::session(workspace, session)).transpose()?;
+    args.feature.as_deref().map(|id| engine::status::feature(workspace, id)).transpose()?;
+    Ok(())
+}
+
+fn author(text: &str) -> Result<Author, String> {
+    let all = [Author::Agent, Author::Longhaul, Author::External];
+    let known = all.map(|author| format!("`{}`", author.name())).join(", ");
+    all.into_iter().find(|author| author.name() == text).ok_or_else(|| format!("there are {known}"))
+}
+
+/// Renders a commit for programs.
+fn json(entry: &Entry, patch: Option<&str>) -> Value {
+    let touched = |touched: &Touched| match &touched.how {
+        Touch::Added => json!({"path": touched.path, "how": "added"}),
+        Touch::Changed => json!({"path": touched.path, "how": "changed"}),
+        Touch::Removed => json!({"path": touched.path, "how": "removed"}),
+        Touch::Renamed { from } => json!({"path": touched.path, "how": "renamed", "from": from}),
+    };
+    let trailers: Vec<Value> = entry.trailers.iter().map(|(name, value)| json!([name, value])).collect();
+    let mut value = json!({
+        "id": entry.id, "parent": entry.parent, "author": entry.author, "at": entry.at.to_string(),
+        "subject": entry.subject, "body": entry.body, "session": entry.session, "feature": entry.feature,
+        "trailers": trailers, "touched": entry.touched.iter().map(touched).collect::<Vec<_>>(),
+    });
+    if let Some(patch) = patch {
+        value["patch"] = json!(patch);
+    }
+    value
 }
 
 /// Reads a path as the agent writes it, or without the first folder.

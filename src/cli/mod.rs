@@ -18,6 +18,7 @@ mod log;
 mod memory;
 mod narration;
 mod output;
+mod pager;
 mod past;
 mod project_settings;
 mod prompt;

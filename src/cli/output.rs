@@ -61,8 +61,8 @@ impl Output {
         let (data, rest) = (io::stdout(), io::stderr());
         let moves = rest.is_terminal() && environment.get("TERM") != Some("dumb");
         let columns = move || if moves { terminal_columns() } else { None };
-        let data = Channel { colour: data.is_terminal() && !plain, to: Box::new(data), error: None };
-        let rest = Channel { colour: rest.is_terminal() && !plain, to: Box::new(rest), error: None };
+        let data = Channel { colour: data.is_terminal() && !plain, paged: false, to: Box::new(data), error: None };
+        let rest = Channel { colour: rest.is_terminal() && !plain, paged: false, to: Box::new(rest), error: None };
         Self::new(data, rest, Box::new(columns))
     }
 
@@ -100,6 +100,22 @@ impl Output {
     /// Tells whether a program that takes over standard output would have a terminal there.
     pub(super) fn is_on_terminal() -> bool {
         io::stdout().is_terminal()
+    }
+
+    /// Gives what was asked for to a pager from now on, instead of to standard output.
+    pub(super) fn show_data_in(&self, pager: Box<dyn Write + Send>) {
+        let mut state = self.state();
+        (state.data.to, state.data.paged) = (pager, true);
+    }
+
+    /// Returns standard output itself, for a pager that does not start.
+    pub(super) fn plain() -> Box<dyn Write + Send> {
+        Box::new(io::stdout())
+    }
+
+    /// Tells whether somebody still reads what was asked for.
+    pub(super) fn is_read(&self) -> bool {
+        self.state().data.error.is_none()
     }
 
     /// Prints what was asked for, as it is but safe; a missing line end is added.
@@ -144,6 +160,8 @@ impl Output {
 
     /// Prints why a command failed, and the way out where there is one.
     pub fn failure(&self, heading: &str, message: &str, hint: Option<&str>) {
+        // After what the pager shows, not into it.
+        self.state().data.leave_pager();
         let mut lines = message.lines();
         let first = lines.next().unwrap_or_default();
         self.note(&Line::new(Tone::Bad, heading).add(Tone::Plain, &format!(": {first}")));
@@ -162,6 +180,7 @@ impl Output {
         state.finished = true;
         state.data.flush();
         state.rest.flush();
+        state.data.leave_pager();
         match state.data.error.take() {
             Some(error) if error.kind() != ErrorKind::BrokenPipe => Err(error),
             _ => Ok(()),
@@ -257,6 +276,7 @@ fn laid_out(parts: &[String], width: usize) -> Vec<String> {
 struct Channel {
     to: Box<dyn Write + Send>,
     colour: bool,
+    paged: bool,
     error: Option<io::Error>,
 }
 
@@ -272,6 +292,13 @@ impl Channel {
 
     fn flush(&mut self) {
         self.attempt(|to| to.flush());
+    }
+
+    /// Ends what a pager gets, and waits for its user.
+    fn leave_pager(&mut self) {
+        if self.paged {
+            self.to = Box::new(io::sink());
+        }
     }
 
     fn attempt(&mut self, write: impl FnOnce(&mut dyn Write) -> io::Result<()>) {

@@ -28,6 +28,15 @@ pub(super) fn watch(interrupt: &Interrupt, output: &Arc<Output>) -> Result<()> {
     listening.recv().context("the thread that listens for signals ended")?
 }
 
+/// Leaves Ctrl-C to the pager that has the terminal from now on: whoever leafs through a text ends that, with `q`.
+pub(super) fn leave_to_pager() {
+    if let Ok(runtime) = Builder::new_current_thread().enable_io().build() {
+        let _inside = runtime.enter();
+        // What was listened for once does not end the process any more, whether or not somebody still listens.
+        drop(signal(SignalKind::interrupt()));
+    }
+}
+
 fn wait(runtime: &Runtime, ready: &mpsc::Sender<Result<()>>, interrupt: &Interrupt, output: &Output) {
     let mut signals = {
         let _inside = runtime.enter();

@@ -18,8 +18,10 @@ use toml::Value;
 /// The defaults, and with them the list of all settings.
 pub const DEFAULTS: &str = include_str!("default.toml");
 
-/// Variables with our prefix that are no settings: longhaul sets them for its commands, or its tests read them.
-const OTHER_VARIABLES: [&str; 4] = ["LONGHAUL_CHECKS", "LONGHAUL_OWNER", "LONGHAUL_PHASE", "LONGHAUL_TEST_NO_SKIP"];
+/// Variables with our prefix that are no settings: longhaul sets them for its commands, its tests read them, or they are
+/// about the terminal.
+const OTHER_VARIABLES: [&str; 5] =
+    ["LONGHAUL_CHECKS", "LONGHAUL_OWNER", "LONGHAUL_PAGER", "LONGHAUL_PHASE", "LONGHAUL_TEST_NO_SKIP"];
 
 /// Below this likeness a suggestion would be a guess.
 const LIKE: f64 = 0.8;

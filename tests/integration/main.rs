@@ -12,6 +12,7 @@ mod extraction;
 mod kills;
 mod memory_conformance;
 mod notes;
+mod past;
 mod provider_client;
 mod provider_context;
 mod provider_recordings;

@@ -57,7 +57,8 @@ impl Captured {
 
     /// Makes one over a terminal whose width may change.
     pub(in crate::cli) fn output_of(&self, columns: impl Fn() -> Option<usize> + Send + 'static) -> Output {
-        let channel = |written: &Written| Channel { to: Box::new(written.clone()), colour: false, error: None };
+        let channel =
+            |written: &Written| Channel { to: Box::new(written.clone()), colour: false, paged: false, error: None };
         Output::new(channel(&self.data), channel(&self.rest), Box::new(columns))
     }
 }

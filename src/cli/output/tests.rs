@@ -132,7 +132,7 @@ fn a_reader_that_went_away_is_no_failure_but_a_full_disk_is() {
 #[test]
 fn colour_is_only_in_what_longhaul_itself_says() {
     let written = Written::default();
-    let channel = |colour| Channel { to: Box::new(written.clone()), colour, error: None };
+    let channel = |colour| Channel { to: Box::new(written.clone()), colour, paged: false, error: None };
     let output = Output::new(channel(true), channel(true), Box::new(|| None));
     output.data("\x1b[31mfake");
     output.data_line(&Line::new(Tone::Good, "done").add(Tone::Plain, ": all proven"));
