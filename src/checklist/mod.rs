@@ -4,6 +4,7 @@
 //! rewrite. A feature is marked by a verdict of the gate alone; which one is worked on next is decided above.
 
 mod add;
+mod brought_back;
 mod edit;
 mod feature;
 mod file;

@@ -235,7 +235,7 @@ pub(super) fn forget(fields: &mut Map<String, Value>) {
 }
 
 /// Sets to null what is there.
-fn clear(fields: &mut Map<String, Value>, keys: &[&str]) {
+pub(super) fn clear(fields: &mut Map<String, Value>, keys: &[&str]) {
     for key in keys {
         if let Some(value) = fields.get_mut(*key) {
             *value = Value::Null;

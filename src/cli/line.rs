@@ -52,6 +52,12 @@ impl Line {
         self
     }
 
+    /// Adds the pieces of another line.
+    pub(super) fn join(mut self, other: Self) -> Self {
+        self.pieces.extend(other.pieces);
+        self
+    }
+
     /// Fills the line with spaces up to a column; it always gets at least two, so that columns never touch.
     pub(super) fn column(self, column: usize) -> Self {
         let width: usize = self.pieces.iter().map(|(_, text)| text.width()).sum();

@@ -129,7 +129,7 @@ fn json(entry: &Entry, patch: Option<&str>) -> Value {
 }
 
 /// Reads a path as the agent writes it, or without the first folder.
-fn memory_path(text: &str) -> Result<MemoryPath> {
+pub(super) fn memory_path(text: &str) -> Result<MemoryPath> {
     let parsed = if text.starts_with('/') { MemoryPath::parse(text) } else { MemoryPath::relative(text) };
     parsed.map_err(|error| Failure::usage(format!("`{text}` is no path in memory: {error}")).into())
 }
@@ -144,16 +144,21 @@ pub(super) fn line(entry: &Entry) -> Line {
     line.column(51).add(Tone::Plain, &entry.subject)
 }
 
-/// Renders a change as git writes it, its added and removed lines marked by tone too.
-pub(super) fn patch(diff: &str) -> Vec<Line> {
-    let tone = |line: &str| match line.as_bytes().first() {
+/// Renders a change as git writes it, below its commit.
+fn patch(diff: &str) -> Vec<Line> {
+    let below = |line: &str| Line::plain("    ").join(patch_line(line));
+    diff.lines().map(below).chain([Line::default()]).collect()
+}
+
+/// Renders a line of a patch; added and removed ones are marked by tone too.
+pub(super) fn patch_line(line: &str) -> Line {
+    let tone = match line.as_bytes().first() {
         Some(b'+') if !line.starts_with("+++") => Tone::Good,
         Some(b'-') if !line.starts_with("---") => Tone::Bad,
         Some(b'@') => Tone::Dim,
         _ => Tone::Plain,
     };
-    let shown = |line: &str| Line::plain("    ").add(tone(line), &line.replace('\t', "    "));
-    diff.lines().map(shown).chain([Line::default()]).collect()
+    Line::new(tone, &line.replace('\t', "    "))
 }
 
 #[cfg(test)]

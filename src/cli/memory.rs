@@ -1,5 +1,7 @@
 //! `longhaul memory`
 
+mod past;
+
 use super::Context;
 use super::error::Code;
 use crate::engine::workspace::Access;
@@ -70,6 +72,13 @@ pub(super) enum Command {
     Delete { path: String },
     /// Rename or move a file or a folder
     Rename { old: String, new: String },
+    /// Show how two states of the memory differ
+    Diff(past::Diff),
+    /// Bring back an earlier state, as a new commit
+    ///
+    /// `restore PATH` takes the newest change of a file or folder back, a deletion too. Another restore takes that back.
+    /// What longhaul records is never taken back: progress stays, and a feature is done only if it is done now.
+    Restore(past::Restore),
     /// Read tool calls as JSON lines and answer each with one
     ///
     /// A line is the input of the memory tool or a whole `tool_use` block. Its answer is durable, and written out, before the
@@ -81,17 +90,19 @@ impl Command {
     /// Whatever may write waits for the end of a run: an agent that calls this could else change its own checks.
     fn access(&self) -> Access {
         match self {
-            Self::View { .. } => Access::Look,
+            Self::View { .. } | Self::Diff(_) => Access::Look,
+            Self::Restore(restore) if restore.dry_run => Access::Look,
             Self::Create { .. }
             | Self::StrReplace { .. }
             | Self::Insert { .. }
             | Self::Delete { .. }
             | Self::Rename { .. }
+            | Self::Restore(_)
             | Self::Apply => Access::Change,
         }
     }
 
-    /// Returns the input of the memory tool this stands for; none for `apply`. `stdin` is what stands on standard input.
+    /// Returns the input of the memory tool this stands for; none for what is no call of it. `stdin` is what stands on standard input.
     fn input(&self, stdin: &mut dyn Read) -> Result<Option<Value>> {
         let mut text = |given: &str| match given {
             "-" => {
@@ -120,21 +131,30 @@ impl Command {
             }
             Self::Delete { path } => json!({"command": "delete", "path": full(path)}),
             Self::Rename { old, new } => json!({"command": "rename", "old_path": full(old), "new_path": full(new)}),
-            Self::Apply => return Ok(None),
+            Self::Diff(_) | Self::Restore(_) | Self::Apply => return Ok(None),
         }))
     }
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    let input = args.command.input(&mut std::io::stdin())?;
+    let command = &args.command;
+    // Read before anything is opened: who types it may take long.
+    let input = command.input(&mut std::io::stdin())?;
     match &args.store {
         Some(folder) => {
             let folder = context.environment.directory.join(folder);
             refuse_a_projects(&folder)?;
-            serve(&mut Store::open_or_create_free(&folder, context.clock)?, input.as_ref(), context)
+            serve(command, input.as_ref(), &mut Store::open_or_create_free(&folder, context.clock)?, context)
         }
-        None => context
-            .in_project(args.command.access(), &[], |workspace| serve(&mut workspace.memory, input.as_ref(), context)),
+        None => {
+            context.in_project(command.access(), &[], |workspace| {
+                if matches!(command, Command::Restore(restore) if !restore.dry_run) {
+                    // What a person changed in the view is a state too.
+                    workspace.inspect(None, &workspace.outputs())?;
+                }
+                serve(command, input.as_ref(), &mut workspace.memory, context)
+            })
+        }
     }
 }
 
@@ -151,17 +171,26 @@ fn refuse_a_projects(folder: &Path) -> Result<()> {
 }
 
 /// Answers one command, or the calls on standard input.
-fn serve(store: &mut Store, input: Option<&Value>, context: &Context) -> Result<Code> {
+fn serve(command: &Command, input: Option<&Value>, store: &mut Store, context: &Context) -> Result<Code> {
     let origin = Origin::of(Author::External);
-    let Some(input) = input else {
-        let served = memory::apply(store, std::io::stdin().lock(), |answer| context.output.answer(answer), &origin);
-        return match served {
-            // Who asked has gone; nobody is left to answer.
-            Err(error) if is_broken_pipe(&error) => Ok(Code::Done),
-            served => served.map(|()| Code::Done),
-        };
-    };
-    let result = store.run(input, &origin)?;
+    match (command, input) {
+        (Command::Diff(diff), _) => diff.run(store, context),
+        (Command::Restore(restore), _) => restore.run(store, context),
+        (_, Some(input)) => answer(store, input, &origin, context),
+        (_, None) => apply(store, &origin, context),
+    }
+}
+
+fn apply(store: &mut Store, origin: &Origin, context: &Context) -> Result<Code> {
+    match memory::apply(store, std::io::stdin().lock(), |answer| context.output.answer(answer), origin) {
+        // Who asked has gone; nobody is left to answer.
+        Err(error) if is_broken_pipe(&error) => Ok(Code::Done),
+        served => served.map(|()| Code::Done),
+    }
+}
+
+fn answer(store: &mut Store, input: &Value, origin: &Origin, context: &Context) -> Result<Code> {
+    let result = store.run(input, origin)?;
     if result.is_error {
         let text = result.as_text();
         return Err(Failure::usage(text.strip_prefix("Error: ").unwrap_or(&text)).into());

@@ -35,6 +35,7 @@ pub mod rank;
 pub mod recall;
 pub mod recover;
 pub mod reminding;
+pub mod restore;
 pub mod resume;
 pub mod review;
 pub mod run;

@@ -63,6 +63,36 @@ enum Protected {
     Index,
 }
 
+/// How an earlier state of a file may come back.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Back {
+    AsItWas,
+    /// Never over what is there, and never away: the bytes are known by their id, and the checklist of now may name them.
+    IfMissing,
+    /// What is proven stays what is proven now; somebody above puts the two together.
+    ByRecord,
+    /// Not at all: it only grows.
+    Grows,
+    /// Made from other files.
+    Made,
+}
+
+/// Tells how an earlier state of this file may come back.
+pub(super) fn comes_back(policy: Policy, path: &str) -> Back {
+    if policy == Policy::Free {
+        return Back::AsItWas;
+    }
+    match protection(path) {
+        Some(Protected::Checklist) => Back::ByRecord,
+        Some(Protected::Index) => Back::Made,
+        Some(Protected::OldProgress) => Back::Grows,
+        Some(Protected::Checks) if path.starts_with(PINNED) => Back::IfMissing,
+        Some(Protected::Init | Protected::Spec | Protected::Checks) => Back::AsItWas,
+        None if is_progress(path) => Back::Grows,
+        None => Back::AsItWas,
+    }
+}
+
 /// Tells whether a change found at this path in the view is undone rather than adopted.
 pub(super) fn is_protected(policy: Policy, path: &str) -> bool {
     policy == Policy::Project && (protection(path).is_some() || (is_progress(path) && path != PROGRESS))

@@ -103,7 +103,7 @@ impl Store {
 
     /// Tells whether a commit since the one the view last showed had these bytes at this path, or had what they are left
     /// of by a power cut.
-    fn was_shown(&self, since: Option<&str>, path: &str, found: &[u8]) -> Result<bool> {
+    pub(super) fn was_shown(&self, since: Option<&str>, path: &str, found: &[u8]) -> Result<bool> {
         let (blob, mut other) = (repository::blob_id(found)?, None);
         let mut next = self.head()?;
         while let Some(id) = next {

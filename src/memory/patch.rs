@@ -1,5 +1,7 @@
 //! What differs between two states of the memory, as git tells it.
 
+use std::path::Path;
+
 use anyhow::Context;
 use anyhow::Result;
 use git2::Diff;
@@ -45,4 +47,20 @@ pub(super) fn text(diff: &Diff<'_>) -> Result<String> {
     });
     printed.context("could not show what differs")?;
     Ok(String::from_utf8_lossy(&text).into_owned())
+}
+
+/// Returns how the bytes of a file became others, as a patch.
+pub(super) fn of_bytes(path: &str, old: Option<&[u8]>, new: &[u8]) -> Result<String> {
+    let place = Path::new(path);
+    let patch = || {
+        let mut patch = git2::Patch::from_buffers(old.unwrap_or_default(), Some(place), new, Some(place), None)?;
+        Ok::<_, git2::Error>(String::from_utf8_lossy(&patch.to_buf()?).into_owned())
+    };
+    let text = patch().with_context(|| format!("could not show what differs in `{path}`"))?;
+    if old.is_some() {
+        return Ok(text);
+    }
+    // libgit2 takes it for a file that was empty.
+    let text = text.replacen("\nindex ", "\nnew file mode 100644\nindex ", 1);
+    Ok(text.replacen(&format!("\n--- a/{path}\n"), "\n--- /dev/null\n", 1))
 }

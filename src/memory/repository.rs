@@ -15,7 +15,6 @@ use std::sync::Arc;
 use anyhow::Context;
 use anyhow::Result;
 use anyhow::anyhow;
-use anyhow::bail;
 use git2::ErrorCode;
 use git2::ObjectType;
 use git2::Oid;
@@ -324,12 +323,17 @@ pub(super) fn tree_and_parent(repository: &Repository, id: Oid) -> Result<(Oid, 
 
 /// Returns the full id of the commit that this prefix of an id names.
 pub(super) fn resolve(repository: &Repository, prefix: &str) -> Result<String> {
+    let hint = "`longhaul log` shows the commits";
     if prefix.len() < 4 || !prefix.bytes().all(|b| b.is_ascii_hexdigit()) {
-        bail!("`{prefix}` is no commit id; `longhaul log` shows them");
+        return Err(Failure::usage(format!("`{prefix}` is no commit id")).hint(hint).into());
     }
-    let commit = repository.git.find_commit_by_prefix(prefix);
-    let commit = commit.with_context(|| format!("the memory has no commit `{prefix}`; `longhaul log` shows them"))?;
-    Ok(commit.id().to_string())
+    match repository.git.find_commit_by_prefix(prefix) {
+        Ok(commit) => Ok(commit.id().to_string()),
+        Err(error) if error.code() == ErrorCode::Ambiguous => {
+            Err(Failure::usage(format!("more than one object of the memory begins with `{prefix}`")).hint(hint).into())
+        }
+        Err(_) => Err(Failure::usage(format!("the memory has no commit `{prefix}`")).hint(hint).into()),
+    }
 }
 
 fn find<'r>(repository: &'r Repository, id: &str) -> Result<git2::Commit<'r>> {

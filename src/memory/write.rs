@@ -167,17 +167,19 @@ impl Store {
     }
 
     /// Says what lies, not taken in, where a new file is to be shown.
-    fn obstacle(&self, changes: &[Change], snapshot: &Snapshot<'_>) -> Result<Option<String>> {
+    pub(super) fn obstacle(&self, changes: &[Change], snapshot: &Snapshot<'_>) -> Result<Option<String>> {
         for Change { path, bytes } in changes {
             if bytes.is_none() || snapshot.entry(path)?.is_some() {
                 continue;
             }
-            if let Some(found) = View::of(&self.place).scan(path)?.into_keys().next() {
-                return Ok(Some(format!(
-                    "Error: in the memory folder something that memory cannot hold, such as a link, lies at {}. \
-                     Instead: use another name",
-                    path::shown(&found)
-                )));
+            for found in View::of(&self.place).scan(path)?.into_keys() {
+                if snapshot.entry(&found)?.is_none() {
+                    return Ok(Some(format!(
+                        "Error: in the memory folder something that memory cannot hold, such as a link, lies at {}. \
+                         Instead: use another name",
+                        path::shown(&found)
+                    )));
+                }
             }
         }
         Ok(None)
