@@ -5,6 +5,9 @@
 
 #![allow(clippy::unwrap_used, clippy::print_stdout, reason = "a bench prints, and fails by panicking")]
 
+#[path = "memory/past.rs"]
+mod past;
+
 use git2::FileMode;
 use git2::Repository;
 use git2::Signature;
@@ -255,4 +258,5 @@ fn main() {
     }
     println!("git / longhaul through `apply`: {:.1}", medians[4] / medians[2]);
     println!("longhaul / libgit2 with its switch: {:.2}", medians[1] / medians[3]);
+    past::print(target);
 }

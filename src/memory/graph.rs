@@ -7,6 +7,8 @@ use std::path::Path;
 
 use git2::Oid;
 
+use crate::memory::path;
+
 /// Bytes of an id, and of what the file knows of a commit.
 const ID: usize = 20;
 const DATA: usize = ID + 16;
@@ -42,18 +44,18 @@ pub(super) struct Known {
     pub(super) parent: Option<usize>,
 }
 
-/// A path, as the filters know it.
-#[derive(Clone, Copy)]
+/// A path and the folders on the way to it, as the filters know them.
 pub(super) struct Key {
-    first: u32,
-    step: u32,
+    hashes: Vec<(u32, u32)>,
     ascii: bool,
 }
 
 impl Key {
     pub(super) fn of(path: &str) -> Self {
-        let path = path.as_bytes();
-        Self { first: murmur3(0x293a_e76f, path), step: murmur3(0x7e64_6e2c, path), ascii: path.is_ascii() }
+        let hashes = |path: &str| (murmur3(0x293a_e76f, path.as_bytes()), murmur3(0x7e64_6e2c, path.as_bytes()));
+        // The path first: it rules out most.
+        let all = [path].into_iter().chain(path::parents(path));
+        Self { hashes: all.map(hashes).collect(), ascii: path.is_ascii() }
     }
 }
 
@@ -120,7 +122,7 @@ impl Graph {
     }
 
     /// Tells whether the commit at a place may have changed a path; only a no is certain.
-    pub(super) fn may_change(&self, place: usize, key: Key) -> bool {
+    pub(super) fn may_change(&self, place: usize, key: &Key) -> bool {
         let filter = self.filters.as_ref().and_then(|filters| Some((filters, self.filter(filters, place)?)));
         let Some((filters, filter)) = filter.filter(|(filters, filter)| {
             // An empty one was not worked out.
@@ -129,9 +131,11 @@ impl Graph {
             return true;
         };
         let bits = filter.len() as u64 * 8;
-        (0..filters.hashes).all(|turn| {
-            let bit = u64::from(key.first.wrapping_add(turn.wrapping_mul(key.step))) % bits;
-            filter[(bit / 8) as usize] & 1 << (bit % 8) != 0
+        key.hashes.iter().all(|(first, step)| {
+            (0..filters.hashes).all(|turn| {
+                let bit = u64::from(first.wrapping_add(turn.wrapping_mul(*step))) % bits;
+                filter[(bit / 8) as usize] & 1 << (bit % 8) != 0
+            })
         })
     }
 
@@ -195,9 +199,9 @@ mod tests {
             let parent = known.parent.map(|place| graph.id(place).unwrap().to_string());
             assert_eq!(parent.as_ref(), number.checked_sub(1).map(|before| &commits[before]));
             for path in [format!("docs/{}/a", number % 7), format!("docs/{}", number % 7), "docs".to_owned()] {
-                assert!(graph.may_change(place, Key::of(&path)), "{number} {path}");
+                assert!(graph.may_change(place, &Key::of(&path)), "{number} {path}");
             }
-            ruled_out += (0..7).filter(|other| !graph.may_change(place, Key::of(&format!("docs/{other}/a")))).count();
+            ruled_out += (0..7).filter(|other| !graph.may_change(place, &Key::of(&format!("docs/{other}/a")))).count();
         }
         assert!(ruled_out > 200, "of 240 that did not change, {ruled_out} were ruled out");
         assert_eq!(graph.find(Oid::ZERO_SHA1), None);
@@ -215,7 +219,7 @@ mod tests {
             for place in places {
                 graph.known(place);
                 graph.id(place);
-                graph.may_change(place, Key::of("a"));
+                graph.may_change(place, &Key::of("a"));
             }
         };
         for cut in 0..bytes.len() {

@@ -94,7 +94,7 @@ impl Walk<'_> {
     fn changes_path(&mut self, at: At, tree: Oid, parent: Option<At>) -> Result<bool> {
         let Some(mut path) = self.path.take() else { return Ok(true) };
         let ruled_out = match (at, &self.graph) {
-            (At::Place(place), Some(graph)) => !graph.may_change(place, path.key),
+            (At::Place(place), Some(graph)) => !graph.may_change(place, &path.key),
             _ => false,
         };
         let changes = !ruled_out && {
