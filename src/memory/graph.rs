@@ -1,7 +1,8 @@
-//! Git's commit-graph file, read: the order of commits without reading them, and for each a filter that tells which paths it
+//! Git's commit-graph, read: the order of commits without reading them, and for each a filter that tells which paths it
 //! did not change. `git commit-graph write --changed-paths` makes it; without it, or where it is not as expected, history is
 //! walked commit by commit, which takes longer and finds the same.
 
+use std::cmp::Ordering;
 use std::fs;
 use std::path::Path;
 
@@ -17,9 +18,15 @@ const NO_PARENT: u32 = 0x7000_0000;
 /// Bytes before the filters: the version of the hash, the hashes of a path and the bits of an entry.
 const SETTINGS: usize = 12;
 
-/// The file.
+/// What git wrote down of history: one file, or several of which each goes on from those before.
 pub(super) struct Graph {
+    files: Vec<File>,
+}
+
+struct File {
     bytes: Vec<u8>,
+    /// Commits in the files before, and in this one.
+    before: usize,
     commits: usize,
     /// Where the parts begin.
     fanout: usize,
@@ -60,14 +67,61 @@ impl Key {
 }
 
 impl Graph {
-    /// Reads the file of a folder of objects; none when there is none of the form that is known here.
+    /// Reads what a folder of objects has; none when there is nothing of the form that is known here.
     pub(super) fn open(objects: &Path) -> Option<Self> {
-        Self::read(fs::read(objects.join("info/commit-graph")).ok()?)
+        let info = objects.join("info");
+        if let Ok(bytes) = fs::read(info.join("commit-graph")) {
+            return Self::read([bytes]);
+        }
+        let folder = info.join("commit-graphs");
+        let names = fs::read_to_string(folder.join("commit-graph-chain")).ok()?;
+        let files: Option<Vec<_>> =
+            names.lines().map(|name| fs::read(folder.join(format!("graph-{name}.graph"))).ok()).collect();
+        Self::read(files?)
     }
 
-    fn read(bytes: Vec<u8>) -> Option<Self> {
-        // The last of these is the number of other files that this one stands on.
-        let [b'C', b'G', b'P', b'H', 1, 1, chunks, 0] = *bytes.get(..8)? else { return None };
+    fn read(all: impl IntoIterator<Item = Vec<u8>>) -> Option<Self> {
+        let mut files: Vec<File> = Vec::new();
+        for bytes in all {
+            let before = files.last().map_or(0, |file| file.before + file.commits);
+            files.push(File::read(bytes, files.len(), before)?);
+        }
+        Some(Self { files })
+    }
+
+    /// Returns the place of a commit.
+    pub(super) fn find(&self, id: Oid) -> Option<usize> {
+        self.files.iter().rev().find_map(|file| Some(file.before + file.find(id)?))
+    }
+
+    /// Returns the id of the commit at a place.
+    pub(super) fn id(&self, place: usize) -> Option<Oid> {
+        let (file, place) = self.file(place)?;
+        Oid::from_bytes(file.id_at(place)?).ok()
+    }
+
+    /// Returns what is known of the commit at a place.
+    pub(super) fn known(&self, place: usize) -> Option<Known> {
+        let (file, place) = self.file(place)?;
+        file.known(place)
+    }
+
+    /// Tells whether the commit at a place may have changed a path; only a no is certain.
+    pub(super) fn may_change(&self, place: usize, key: &Key) -> bool {
+        self.file(place).is_none_or(|(file, place)| file.may_change(place, key))
+    }
+
+    /// Returns the file that has a commit, and its place there.
+    fn file(&self, place: usize) -> Option<(&File, usize)> {
+        let file = self.files.iter().rev().find(|file| file.before <= place)?;
+        Some((file, place - file.before))
+    }
+}
+
+impl File {
+    fn read(bytes: Vec<u8>, nth: usize, before: usize) -> Option<Self> {
+        // The last of these is the number of files that this one goes on from.
+        let [b'C', b'G', b'P', b'H', 1, 1, chunks, bases] = *bytes.get(..8)? else { return None };
         let chunk = |name: &[u8; 4]| {
             let mut heads = (0..usize::from(chunks)).map(|number| 8 + number * 12);
             let head = heads.find(|head| bytes.get(*head..head + 4) == Some(name))?;
@@ -82,11 +136,11 @@ impl Graph {
             known.then_some(Filters { ends, all: settings + SETTINGS, hashes, signed: version == 1 })
         });
         let commits = number(&bytes, fanout + 255 * 4)? as usize;
-        Some(Self { bytes, commits, fanout, ids, data, filters })
+        let goes_on = usize::from(bases) == nth;
+        goes_on.then_some(Self { bytes, before, commits, fanout, ids, data, filters })
     }
 
-    /// Returns the place of a commit.
-    pub(super) fn find(&self, id: Oid) -> Option<usize> {
+    fn find(&self, id: Oid) -> Option<usize> {
         let byte = usize::from(id.as_bytes()[0]);
         let end = |byte: usize| number(&self.bytes, self.fanout + byte * 4).map(|end| end as usize);
         let mut low = if byte == 0 { 0 } else { end(byte - 1)? };
@@ -94,17 +148,12 @@ impl Graph {
         while low < high {
             let middle = low + (high - low) / 2;
             match self.id_at(middle)?.cmp(id.as_bytes()) {
-                std::cmp::Ordering::Less => low = middle + 1,
-                std::cmp::Ordering::Greater => high = middle,
-                std::cmp::Ordering::Equal => return Some(middle),
+                Ordering::Less => low = middle + 1,
+                Ordering::Greater => high = middle,
+                Ordering::Equal => return Some(middle),
             }
         }
         None
-    }
-
-    /// Returns the id of the commit at a place.
-    pub(super) fn id(&self, place: usize) -> Option<Oid> {
-        Oid::from_bytes(self.id_at(place)?).ok()
     }
 
     fn id_at(&self, place: usize) -> Option<&[u8]> {
@@ -112,8 +161,7 @@ impl Graph {
         self.bytes.get(at..at + ID).filter(|_| place < self.commits)
     }
 
-    /// Returns what is known of the commit at a place.
-    pub(super) fn known(&self, place: usize) -> Option<Known> {
+    fn known(&self, place: usize) -> Option<Known> {
         let at = self.data + place * DATA;
         let data = self.bytes.get(at..at + DATA).filter(|_| place < self.commits)?;
         let parent = number(data, ID)?;
@@ -121,8 +169,7 @@ impl Graph {
         Some(Known { tree, parent: (parent != NO_PARENT).then_some(parent as usize) })
     }
 
-    /// Tells whether the commit at a place may have changed a path; only a no is certain.
-    pub(super) fn may_change(&self, place: usize, key: &Key) -> bool {
+    fn may_change(&self, place: usize, key: &Key) -> bool {
         let filter = self.filters.as_ref().and_then(|filters| Some((filters, self.filter(filters, place)?)));
         let Some((filters, filter)) = filter.filter(|(filters, filter)| {
             // An empty one was not worked out.
@@ -187,9 +234,24 @@ mod tests {
     #[test]
     fn the_file_of_git_knows_order_trees_and_what_did_not_change() {
         let mut memory = Memory::project(&[]);
-        let commits: Vec<_> =
-            (0..40).map(|number| memory.write(&format!("docs/{}/a", number % 7), &number.to_string())).collect();
+        let write = |memory: &mut Memory, numbers: std::ops::Range<usize>| -> Vec<String> {
+            numbers.map(|number| memory.write(&format!("docs/{}/a", number % 7), &number.to_string())).collect()
+        };
+        let mut commits = write(&mut memory, 0..40);
         memory.git(&["commit-graph", "write", "--reachable", "--changed-paths"]);
+        knows(&memory, &commits);
+
+        // Each time the rest goes to a file of its own.
+        for numbers in [40..50, 50..53] {
+            commits.extend(write(&mut memory, numbers));
+            memory.git(&["commit-graph", "write", "--reachable", "--changed-paths", "--split=no-merge"]);
+        }
+        assert_eq!(Graph::open(&memory.place.repository.join("objects")).unwrap().files.len(), 3);
+        knows(&memory, &commits);
+    }
+
+    /// Holds what the graph knows against git and against how the commits were made.
+    fn knows(memory: &Memory, commits: &[String]) {
         let graph = Graph::open(&memory.place.repository.join("objects")).unwrap();
         let mut ruled_out = 0;
         for (number, commit) in commits.iter().enumerate() {
@@ -203,7 +265,7 @@ mod tests {
             }
             ruled_out += (0..7).filter(|other| !graph.may_change(place, &Key::of(&format!("docs/{other}/a")))).count();
         }
-        assert!(ruled_out > 200, "of 240 that did not change, {ruled_out} were ruled out");
+        assert!(ruled_out > commits.len() * 5, "of 6 each that did not change, {ruled_out} were ruled out");
         assert_eq!(graph.find(Oid::ZERO_SHA1), None);
     }
 
@@ -214,7 +276,7 @@ mod tests {
         memory.git(&["commit-graph", "write", "--reachable", "--changed-paths"]);
         let bytes = fs::read(memory.place.repository.join("objects/info/commit-graph")).unwrap();
         let walk = |bytes: Vec<u8>| {
-            let Some(graph) = Graph::read(bytes) else { return };
+            let Some(graph) = Graph::read([bytes]) else { return };
             let places = graph.find(head).into_iter().chain([0, 3, usize::MAX / 64]);
             for place in places {
                 graph.known(place);
