@@ -4,7 +4,9 @@ mod past;
 
 use super::Context;
 use super::error::Code;
+use super::purge;
 use crate::engine::workspace::Access;
+use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::memory;
 use crate::memory::Author;
@@ -79,6 +81,11 @@ pub(super) enum Command {
     /// `restore PATH` takes the newest change of a file or folder back, a deletion too. Another restore takes that back.
     /// What longhaul records is never taken back: progress stays, and a feature is done only if it is done now.
     Restore(past::Restore),
+    /// Remove a text, such as a key, for good: from the whole history, the view and the records of sessions
+    ///
+    /// It is looked for as it is and in hex, base64 and percent, each line of several by itself, and a mark stands in its place.
+    /// All else stays, dates and authors too; commits from the first that had it get new ids.
+    Purge(purge::Args),
     /// Read tool calls as JSON lines and answer each with one
     ///
     /// A line is the input of the memory tool or a whole `tool_use` block. Its answer is durable, and written out, before the
@@ -98,6 +105,7 @@ impl Command {
             | Self::Delete { .. }
             | Self::Rename { .. }
             | Self::Restore(_)
+            | Self::Purge(_)
             | Self::Apply => Access::Change,
         }
     }
@@ -131,7 +139,7 @@ impl Command {
             }
             Self::Delete { path } => json!({"command": "delete", "path": full(path)}),
             Self::Rename { old, new } => json!({"command": "rename", "old_path": full(old), "new_path": full(new)}),
-            Self::Diff(_) | Self::Restore(_) | Self::Apply => return Ok(None),
+            Self::Diff(_) | Self::Restore(_) | Self::Purge(_) | Self::Apply => return Ok(None),
         }))
     }
 }
@@ -144,18 +152,30 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
         Some(folder) => {
             let folder = context.environment.directory.join(folder);
             refuse_a_projects(&folder)?;
-            serve(command, input.as_ref(), &mut Store::open_or_create_free(&folder, context.clock)?, context)
+            let mut store = Store::open_or_create_free(&folder, context.clock)?;
+            match command {
+                Command::Purge(purge) => purge::run(purge, &mut store, &folder, context),
+                _ => serve(command, input.as_ref(), &mut store, context),
+            }
         }
-        None => {
-            context.in_project(command.access(), &[], |workspace| {
-                if matches!(command, Command::Restore(restore) if !restore.dry_run) {
-                    // What a person changed in the view is a state too.
-                    workspace.inspect(None, &workspace.outputs())?;
-                }
-                serve(command, input.as_ref(), &mut workspace.memory, context)
-            })
-        }
+        None => context
+            .in_project(command.access(), &[], |workspace| in_project(command, input.as_ref(), workspace, context)),
     }
+}
+
+fn in_project(command: &Command, input: Option<&Value>, workspace: &mut Workspace, context: &Context) -> Result<Code> {
+    let keep_in = workspace.outputs();
+    match command {
+        Command::Purge(args) => {
+            let root = workspace.project.root().to_owned();
+            workspace.inspect(None, &keep_in)?;
+            return purge::run(args, &mut workspace.memory, &root, context);
+        }
+        // What a person changed in the view is a state too.
+        Command::Restore(restore) if !restore.dry_run => drop(workspace.inspect(None, &keep_in)?),
+        _ => {}
+    }
+    serve(command, input, &mut workspace.memory, context)
 }
 
 /// A project's own memory has rules, and a lock; neither is to be walked around.

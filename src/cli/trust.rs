@@ -161,7 +161,7 @@ fn agreed(context: &Context) -> Result<bool> {
     Ok(is_yes(&answer))
 }
 
-fn is_yes(answer: &str) -> bool {
+pub(super) fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 

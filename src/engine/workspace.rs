@@ -135,6 +135,9 @@ impl<'a> Workspace<'a> {
             ws.memory.take_in_branch()?;
         }
         ws.memory.recovered().into_iter().for_each(|text| ws.warn(text));
+        if ws.memory.has_unfinished_purge() {
+            ws.warn("a `longhaul memory purge` was ended before it had removed all; run it again");
+        }
         if access == Access::Work {
             mend::before_work(&ws)?;
         }

@@ -117,6 +117,19 @@ impl Directory {
         exchange::replace((&self.fd, name), (&to.fd, new))
     }
 
+    /// Returns who may do what with the file of this name.
+    pub(super) fn mode(&self, name: &OsStr) -> io::Result<Mode> {
+        Ok(Mode::from_raw_mode(rustix::fs::statat(&self.fd, name, AtFlags::SYMLINK_NOFOLLOW)?.st_mode))
+    }
+
+    /// Makes a new file with this mode; it is on disk when this returns.
+    pub(super) fn create_synced(&self, name: &OsStr, bytes: &[u8], mode: Mode) -> io::Result<()> {
+        self.create_file(name, bytes)?;
+        let file = self.open_file(name)?;
+        rustix::fs::fchmod(&file, mode)?;
+        file.sync_all()
+    }
+
     /// Moves a name to another folder, in place of a file of that name.
     pub(super) fn rename(&self, name: &OsStr, to: &Self, new: &OsStr) -> io::Result<()> {
         Ok(rustix::fs::renameat(&self.fd, name, &to.fd, new)?)

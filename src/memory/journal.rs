@@ -195,6 +195,18 @@ impl Journal {
         Ok(())
     }
 
+    /// Overwrites what the records before the checkpoint left in the file.
+    pub(super) fn wipe(&mut self) -> Result<()> {
+        let wipe = || {
+            let size = self.file.metadata()?.len();
+            for at in (self.end..size).step_by(STEP as usize) {
+                self.file.write_all_at(&vec![0; STEP.min(size - at) as usize], at)?;
+            }
+            self.file.sync_data()
+        };
+        wipe().context("could not wipe the journal")
+    }
+
     fn begin(&mut self) {
         (self.end, self.number, self.head) = (FIRST, 0, self.header.head);
     }

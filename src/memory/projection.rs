@@ -56,6 +56,12 @@ impl Projection {
         self.views.values().next().cloned()
     }
 
+    /// Returns all views that were shown, as far as they are known.
+    pub(super) fn views(&mut self) -> Vec<PathBuf> {
+        self.refresh();
+        self.views.keys().map(PathBuf::from).collect()
+    }
+
     /// Remembers that this view shows the commit; to be called under the write lock.
     pub(super) fn remember(&mut self, view: &Path, commit: &str) -> Result<()> {
         self.refresh();

@@ -157,6 +157,11 @@ impl Store {
         self.projection.borrow_mut().remember(&self.place.view, commit)
     }
 
+    /// Returns all views of this memory, this one among them.
+    pub(super) fn views(&self) -> Vec<PathBuf> {
+        self.projection.borrow_mut().views().into_iter().chain([self.place.view.clone()]).collect()
+    }
+
     /// Returns the bytes of a file.
     pub fn read(&self, path: &str) -> Result<Option<Vec<u8>>> {
         let path = MemoryPath::relative(path)?;

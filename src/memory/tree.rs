@@ -15,7 +15,7 @@ const ID: usize = 20;
 const FILE: &[u8] = b"100644";
 const FOLDER: &[u8] = b"40000";
 const LINK: &[u8] = b"120000";
-const SUBMODULE: &[u8] = b"160000";
+pub(super) const SUBMODULE: &[u8] = b"160000";
 
 /// One row of a tree.
 #[derive(Clone, Debug, Eq, PartialEq)]
@@ -174,6 +174,13 @@ fn changed(
             }
         }
     }
+}
+
+/// Returns the bytes of a tree with these modes, names and ids.
+pub(super) fn of(rows: &[(Vec<u8>, Vec<u8>, Oid)]) -> Vec<u8> {
+    let mut placed: Vec<_> = rows.iter().map(|(mode, name, id)| place(mode, name, *id)).collect();
+    placed.sort();
+    placed.into_iter().flat_map(|(_, row)| row).collect()
 }
 
 /// Returns a row, and before it what it is sorted by: folders as if their name ended with a slash.

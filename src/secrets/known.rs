@@ -11,6 +11,8 @@ use serde_json::Value;
 
 /// Shorter values are left alone: hiding every `a` would make a record unreadable and protect nothing.
 const SHORTEST: usize = 6;
+/// A shorter line of several says too little by itself.
+const SHORTEST_LINE: usize = 16;
 /// What stands in the place of a value.
 pub const HIDDEN: &str = "[secret left out]";
 /// Letters of an encoding, from which on it tells anything.
@@ -36,6 +38,26 @@ impl Secrets {
         forms.dedup();
         let pattern = forms.join("|");
         Self((!forms.is_empty()).then(|| Regex::new(&pattern).ok()).flatten().map(Arc::new))
+    }
+
+    /// Takes texts that a person wants to find; of one with several lines each long enough is looked for by itself too, as it
+    /// stands in a listing. Fails with the reason where nothing could be looked for.
+    pub fn of_texts(texts: &[String]) -> Result<Self, String> {
+        let mut values = Vec::new();
+        for text in texts.iter().map(|text| text.trim()) {
+            if text.len() < SHORTEST {
+                return Err(format!("it has less than {SHORTEST} bytes, and would be found in too much"));
+            }
+            values.push(text.to_owned());
+            let lines =
+                text.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_LINE && !line.starts_with("--"));
+            values.extend(lines.map(str::to_owned));
+        }
+        let found = Self::new(values);
+        if found.0.is_none() {
+            return Err("it is too long".to_owned());
+        }
+        Ok(found)
     }
 
     /// Returns where the values are.
@@ -166,6 +188,19 @@ mod tests {
     fn a_value_that_begins_another_hides_neither() {
         let known = Secrets::new(["abcdefgh".to_owned(), "abcdefghijkl".to_owned()]);
         assert_eq!(known.hide("abcdefghijkl abcdefgh"), format!("{HIDDEN} {HIDDEN}"));
+    }
+
+    #[test]
+    fn of_a_text_with_lines_each_is_found_in_a_listing_too() {
+        let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\nshort\n-----END KEY-----\n";
+        let known = Secrets::of_texts(&[key.to_owned()]).unwrap();
+        assert_eq!(known.hide(key), format!("{HIDDEN}\n"));
+        let listing = "1\t-----BEGIN KEY-----\n2\tMIIEvQIBADANBgkqhkiG\n3\tshort\n";
+        assert_eq!(known.hide(listing), format!("1\t-----BEGIN KEY-----\n2\t{HIDDEN}\n3\tshort\n"));
+        assert!(Secrets::of_texts(&["12345 ".to_owned()]).is_err_and(|why| why.contains("less than 6 bytes")));
+        assert!(Secrets::of_texts(&["long enough".to_owned(), String::new()]).is_err());
+        let long: String = (0..200_000).map(|number| char::from(b'a' + (number % 26) as u8)).collect();
+        assert_eq!(Secrets::of_texts(&[long]).err().as_deref(), Some("it is too long"));
     }
 
     #[test]

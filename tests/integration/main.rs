@@ -18,6 +18,7 @@ mod provider_context;
 mod provider_recordings;
 mod provider_replay;
 mod provider_script;
+mod purging;
 mod reports;
 mod running;
 mod sandboxed;

@@ -1,0 +1,123 @@
+//! `longhaul memory purge`
+
+use super::Context;
+use super::error::Code;
+use super::line::Line;
+use crate::failure::Failure;
+use crate::memory::Purged;
+use crate::memory::Purging;
+use crate::memory::Store;
+use crate::secrets::Secrets;
+use anyhow::Result;
+use std::io::BufRead;
+use std::io::IsTerminal;
+use std::io::Read;
+use std::path::Path;
+
+/// Files that are named; the others are counted.
+const NAMED: usize = 10;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// The text to remove; `-` takes it from standard input, where no shell keeps it
+    #[arg(long = "match", value_name = "TEXT", required = true, allow_hyphen_values = true)]
+    pub(super) texts: Vec<String>,
+    /// Only tell where it is
+    #[arg(long)]
+    pub(super) dry_run: bool,
+    /// Do not ask
+    #[arg(long)]
+    pub(super) yes: bool,
+}
+
+/// Removes the texts from a memory; paths of files are told from the folder `around`.
+pub(super) fn run(args: &Args, store: &mut Store, around: &Path, context: &Context) -> Result<Code> {
+    let values = values(args, context)?;
+    if !args.yes || args.dry_run {
+        let found = store.purge(&values, Purging::Look)?;
+        tell(&found, Purging::Look, around, context);
+        let nothing = found.is_nothing() && !store.has_unfinished_purge();
+        if nothing || args.dry_run {
+            return Ok(Code::Done);
+        }
+        if !agreed(context)? {
+            context.output.note(&Line::plain("nothing was removed"));
+            return Ok(Code::Done);
+        }
+    }
+    let purged = store.purge(&values, Purging::Remove)?;
+    tell(&purged, Purging::Remove, around, context);
+    context.output.note(&Line::plain(
+        "not touched: your project's own files and commits, copies and backups; a key that was seen is best made anew",
+    ));
+    if purged.paths.iter().any(|path| path.starts_with("checks/")) {
+        context
+            .output
+            .warn("a check had it: look at it with `longhaul show`, and `longhaul accept` takes it as it is now");
+    }
+    Ok(Code::Done)
+}
+
+fn values(args: &Args, context: &Context) -> Result<Secrets> {
+    let mut texts = Vec::new();
+    for text in &args.texts {
+        texts.push(match text.as_str() {
+            "-" => from_stdin(context)?,
+            text => text.to_owned(),
+        });
+    }
+    Secrets::of_texts(&texts).map_err(|why| Failure::usage(format!("the text cannot be looked for: {why}")).into())
+}
+
+fn from_stdin(context: &Context) -> Result<String> {
+    let mut stdin = std::io::stdin();
+    if stdin.is_terminal() {
+        context.output.note(&Line::plain("write the text to remove, then press Return and Ctrl-D:"));
+    }
+    let mut text = String::new();
+    let read = stdin.read_to_string(&mut text);
+    read.map_err(|error| Failure::usage(format!("could not read the text on standard input: {error}")))?;
+    Ok(text)
+}
+
+fn agreed(context: &Context) -> Result<bool> {
+    let stdin = std::io::stdin();
+    if !stdin.is_terminal() {
+        return Err(Failure::usage("nothing was removed: there is no terminal to ask on")
+            .hint("look at what was found, then run it again with `--yes`")
+            .into());
+    }
+    context.output.note(&Line::plain("remove it for good, and give these commits new ids? [y/N]"));
+    let mut answer = String::new();
+    stdin.lock().read_line(&mut answer)?;
+    Ok(super::trust::is_yes(&answer))
+}
+
+fn tell(purged: &Purged, purging: Purging, around: &Path, context: &Context) {
+    let Purged { paths, versions, messages, commits, looked_at, files } = purged;
+    let data = |text: String| context.output.data(&text);
+    if purged.is_nothing() {
+        return data(format!("it is nowhere: {looked_at} commits, and the files beside them, were looked at"));
+    }
+    let (found, ids) = match purging {
+        Purging::Look => ("it is in", "would get"),
+        Purging::Remove => ("removed from", "got"),
+    };
+    if !paths.is_empty() {
+        data(format!("{found} {versions} version(s) of files: {}", named(paths.iter().cloned())));
+    }
+    if *messages > 0 {
+        data(format!("{found} {messages} commit text(s)"));
+    }
+    if !files.is_empty() {
+        let shown = files.iter().map(|file| file.strip_prefix(around).unwrap_or(file).display().to_string());
+        data(format!("{found} {} file(s) beside the history: {}", files.len(), named(shown)));
+    }
+    data(format!("{commits} of {looked_at} commits {ids} new ids"));
+}
+
+fn named(all: impl ExactSizeIterator<Item = String>) -> String {
+    let more = all.len().saturating_sub(NAMED);
+    let named = all.take(NAMED).collect::<Vec<_>>().join(", ");
+    if more == 0 { named } else { format!("{named} and {more} more") }
+}

@@ -1,0 +1,186 @@
+//! Removes what slipped through from memory for good: its history is written anew without it, and all files around it too.
+//!
+//! The new commits are packed and synced beside the old ones first; one record in the journal then moves the branch, and only
+//! after that the old objects go. A kill leaves the old history or the new one, and the same purge once more ends the work.
+
+mod drop;
+mod files;
+mod rewrite;
+
+use std::collections::BTreeSet;
+use std::fs;
+use std::fs::File;
+use std::io;
+use std::path::Path;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use anyhow::Result;
+use anyhow::bail;
+use git2::Oid;
+
+use crate::memory::Place;
+use crate::memory::branch;
+use crate::memory::branch::From;
+use crate::memory::branch::Moved;
+use crate::memory::journal::Appended;
+use crate::memory::journal::Journal;
+use crate::memory::journal::Record;
+use crate::memory::object::Signed;
+use crate::memory::purge::rewrite::Rewriting;
+use crate::memory::recovery;
+use crate::memory::repository;
+use crate::memory::store::Store;
+use crate::memory::trailers;
+use crate::memory::trailers::Author;
+use crate::memory::trailers::Origin;
+use crate::memory::write;
+use crate::secrets::Secrets;
+
+/// Lies beside the memory while a purge is at work, so that one that was killed is told of.
+const UNFINISHED: &str = "purge.unfinished";
+
+/// Whether something is removed, or only looked for.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Purging {
+    Look,
+    Remove,
+}
+
+/// What a purge found and removed.
+#[derive(Clone, Debug, Default, Eq, PartialEq)]
+pub struct Purged {
+    /// Paths in memory, of now and of before, that had it in one version or in their name.
+    pub paths: BTreeSet<String>,
+    /// Versions of these files.
+    pub versions: usize,
+    /// Commits whose text had it.
+    pub messages: usize,
+    /// Commits that have another id now: those that had it, and all after them.
+    pub commits: usize,
+    /// All commits that were looked at.
+    pub looked_at: usize,
+    /// Files around the memory: the view, records of sessions, kept outputs.
+    pub files: Vec<PathBuf>,
+}
+
+impl Purged {
+    /// Tells whether it was nowhere.
+    pub fn is_nothing(&self) -> bool {
+        self.versions == 0 && self.paths.is_empty() && self.messages == 0 && self.commits == 0 && self.files.is_empty()
+    }
+}
+
+impl Store {
+    /// Removes these values, in each of their spellings, from the history, the view and all records beside it; to be called
+    /// by who holds the run lock. What no branch or ref leads to goes in any case.
+    pub fn purge(&mut self, values: &Secrets, purging: Purging) -> Result<Purged> {
+        let _lock = self.lock()?;
+        if purging == Purging::Remove {
+            branch::attach_head(&self.repository)?;
+            self.put_branch_back()?;
+            self.mark_unfinished()?;
+            self.with_journal(|journal| recovery::checkpoint(&self.repository, journal))?;
+        }
+        let mut rewriting = Rewriting::of(&self.repository, values, purging);
+        rewriting.all()?;
+        if purging == Purging::Remove {
+            self.move_to_rewritten(&rewriting)?;
+        }
+        let mut purged = rewriting.purged();
+        purged.files = files::purge(&self.folders(), &|bytes| rewriting.elsewhere(bytes), purging)?;
+        if purging == Purging::Remove {
+            self.forget_old()?;
+        }
+        Ok(purged)
+    }
+
+    /// Tells whether a purge was killed before it had removed all.
+    pub fn has_unfinished_purge(&self) -> bool {
+        self.place.state.join(UNFINISHED).exists()
+    }
+
+    fn mark_unfinished(&self) -> Result<()> {
+        let path = self.place.state.join(UNFINISHED);
+        let mark = || fs::write(&path, "").and_then(|()| File::open(&self.place.state)?.sync_all());
+        mark().with_context(|| format!("could not write `{}`", path.display()))
+    }
+
+    /// Makes the new commits durable, and then the branch and all other refs lead to them.
+    fn move_to_rewritten(&self, rewriting: &Rewriting<'_>) -> Result<()> {
+        let Some(old) = self.with_journal(|journal| Ok(journal.head()))? else { return Ok(()) };
+        let new = rewriting.new_id(old);
+        if new != old {
+            let new = self.tell_of_purge(rewriting, new)?;
+            recovery::sync_all(&self.repository)?;
+            let record = Record { old: Some(old), new, objects: Vec::new() };
+            match self.with_journal(|journal| journal.append(&record))? {
+                Appended::Yes => self.move_branch_to(new)?,
+                Appended::Full | Appended::TooLarge => {
+                    bail!("the journal of the memory has no room after a checkpoint")
+                }
+            }
+        }
+        rewriting.move_refs()
+    }
+
+    fn tell_of_purge(&self, rewriting: &Rewriting<'_>, head: Oid) -> Result<Oid> {
+        let Purged { versions, messages, commits, .. } = rewriting.purged();
+        let body = format!(
+            "A person had a text removed for good: from {versions} versions of files and {messages} commit texts. \
+             {commits} commits have new ids."
+        );
+        let origin = Origin::of(Author::External);
+        let message = trailers::compose("memory: purge", &body, &origin, None);
+        let seconds = self.clock.now().as_second();
+        let [author, committer] = [Author::External, Author::Longhaul].map(|author| author.name());
+        rewriting.telling(head, &Signed { author, committer, seconds, message: &message })
+    }
+
+    fn move_branch_to(&self, new: Oid) -> Result<()> {
+        match branch::move_branch(&self.repository, From::Anywhere, new, ("purged", self.clock.now().as_second()))? {
+            Moved::Yes => Ok(()),
+            Moved::Stale => bail!("{}", write::busy()),
+        }
+    }
+
+    /// Removes all that only the old history needed, and opens the memory anew.
+    fn forget_old(&mut self) -> Result<()> {
+        drop::unreachable(&self.repository)?;
+        self.with_journal(|journal| {
+            recovery::sync_all(&self.repository)?;
+            let head = journal.head();
+            journal.restart(head)?;
+            journal.wipe()
+        })?;
+        let left = self.place.state.join(UNFINISHED);
+        fs::remove_file(&left).with_context(|| format!("could not remove `{}`", left.display()))?;
+        self.repository = repository::open(&self.place.repository)?;
+        Ok(())
+    }
+
+    /// Returns the folders around the memory in which it may stand, and what to leave out of them. The views come first: the
+    /// record of what they show must not be ahead of them.
+    fn folders(&self) -> Vec<files::Folder> {
+        let Place { repository, state, view, .. } = &self.place;
+        let held = vec![Journal::path(state), repository.join("objects"), repository.join("refs")];
+        // What lies beside the view of a memory without a project belongs to others.
+        let alone = view.parent().is_some_and(|parent| repository.starts_with(parent));
+        let around = |view: PathBuf| view.parent().filter(|_| !alone).map_or(view.clone(), Path::to_owned);
+        let views: BTreeSet<PathBuf> = self.views().into_iter().map(around).collect();
+        let outer = if repository.starts_with(state) { state } else { repository };
+        let all = views.into_iter().chain([outer.clone()]);
+        all.map(|path| files::Folder { path, without: held.clone() }).collect()
+    }
+}
+
+/// Takes what is gone already as gone.
+fn gone(result: io::Result<()>) -> io::Result<()> {
+    match result {
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(()),
+        result => result,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,205 @@
+use std::collections::BTreeMap;
+
+use serde_json::json;
+
+use super::*;
+use crate::memory::change::Change;
+use crate::memory::fixture::Memory;
+use crate::memory::screen::Screen;
+use crate::secrets::Scanner;
+
+const KEY: &str = "canary-key+7f.3a9c";
+
+fn known() -> Secrets {
+    Secrets::new([KEY.to_owned()])
+}
+
+/// Returns the key as it is written, in hex and in base64.
+fn spellings() -> [String; 3] {
+    use base64::Engine;
+    let hex: String = KEY.bytes().map(|byte| format!("{byte:02x}")).collect();
+    [KEY.to_owned(), hex, base64::engine::general_purpose::STANDARD.encode(format!("x{KEY}yz"))]
+}
+
+/// Returns all files at or below a folder with their bytes.
+fn files(folder: &Path, all: &mut BTreeMap<PathBuf, Vec<u8>>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        match path.is_dir() {
+            true => files(&path, all),
+            false => drop(all.insert(path.clone(), fs::read(&path).unwrap())),
+        }
+    }
+}
+
+/// Names where the key is, in any spelling: files as they lie there, and all objects, unpacked.
+fn places(memory: &Memory) -> Vec<String> {
+    let mut all = BTreeMap::new();
+    files(&memory.outside(""), &mut all);
+    let objects = memory.git(&["cat-file", "--batch-all-objects", "--batch", "--unordered"]);
+    all.insert(PathBuf::from("objects"), objects.into_bytes());
+    let found = all
+        .into_iter()
+        .filter(|(path, bytes)| path.to_string_lossy().contains(KEY) || known().find(bytes).next().is_some());
+    found.map(|(path, _)| path.display().to_string()).collect()
+}
+
+/// Makes a memory that has the key in files, in names, in commit texts, in old versions, and in records beside it.
+fn leaked() -> Memory {
+    let mut memory = Memory::project(&[("docs/clean", "1\n"), ("features.json", "{}")]);
+    memory.store.screen(Screen::new(Scanner::of_known(Secrets::default())));
+    let [plain, hex, base64] = spellings();
+    memory.write("docs/clean", "2\n");
+    memory.write("notes/db.md", &format!("before\npassword {plain}\nafter\n"));
+    memory.write("notes/db.md", "nothing\n");
+    memory.write("features.json", &format!(r#"{{"a": "{hex}"}}"#));
+    memory.write("docs/deep/er", &format!("{base64}\n"));
+    assert!(!memory.create(&format!("docs/{plain}"), "x").is_error);
+    let subject = format!("checklist: note {plain}");
+    let change = [Change::put("docs/other", "o\n")];
+    memory.store.write(&subject, &change, &Origin { session: Some(3), ..Origin::of(Author::Agent) }).unwrap();
+    let records = memory.place.state.join("sessions/0003");
+    fs::create_dir_all(&records).unwrap();
+    let head = memory.store.head().unwrap().unwrap();
+    let event = json!({"text": format!("use {plain}"), "id": head});
+    fs::write(records.join("events.jsonl"), format!("{event}\n")).unwrap();
+    fs::write(records.join("untouched"), "as it was\n").unwrap();
+    memory
+}
+
+fn log(memory: &Memory) -> Vec<String> {
+    let log = memory.git(&["log", "--reverse", "--format=%an %at %cn %ct %s|%b"]);
+    log.replace(KEY, crate::secrets::HIDDEN).lines().map(str::to_owned).collect()
+}
+
+#[test]
+fn a_key_is_nowhere_any_more_and_everything_else_stays() {
+    let mut memory = leaked();
+    let (old, before) = (memory.git(&["rev-list", "--reverse", "main"]), log(&memory));
+    let told = places(&memory);
+    assert!(told.iter().any(|place| place == "objects") && told.len() > 10, "its twin: {told:?}");
+
+    let purged = memory.store.purge(&known(), Purging::Remove).unwrap();
+
+    assert_eq!(places(&memory), Vec::<String>::new());
+    assert_eq!(memory.git(&["fsck", "--strict", "--full"]), "");
+    assert_eq!(memory.git(&["for-each-ref", "--format=%(refname)"]), "refs/heads/main\n");
+    assert!(memory.git(&["count-objects", "-v"]).starts_with("count: 0\n"));
+    let after = log(&memory);
+    assert_eq!(after[..before.len()], before);
+    assert!(after[before.len()].starts_with("external 1800000000 longhaul 1800000000 memory: purge|"), "{after:?}");
+    let new = memory.git(&["rev-list", "--reverse", "main"]);
+    let same = old.lines().zip(new.lines()).take_while(|(old, new)| old == new).count();
+    assert_eq!(same, 3, "what came before the key keeps its id");
+    assert_eq!((purged.versions, purged.messages, purged.looked_at, purged.commits), (3, 2, 9, 6));
+    assert_eq!(memory.git(&["show", "main:docs/clean"]), "2\n");
+    assert_eq!(memory.git(&["show", "main~6:notes/db.md"]), "before\npassword [secret left out]\nafter\n");
+    assert_eq!(memory.shown("features.json").unwrap(), r#"{"a": "[secret left out]"}"#);
+
+    let head = memory.git(&["rev-parse", "main~1"]);
+    let records = memory.place.state.join("sessions/0003");
+    let event = fs::read_to_string(records.join("events.jsonl")).unwrap();
+    let event: serde_json::Value = serde_json::from_str(&event).unwrap();
+    assert_eq!(event, json!({"text": "use [secret left out]", "id": head.trim()}));
+    assert_eq!(fs::read_to_string(records.join("untouched")).unwrap(), "as it was\n");
+    assert_eq!(purged.paths.len(), 4, "{purged:?}");
+    assert!(purged.files.contains(&records.join("events.jsonl")), "{purged:?}");
+
+    assert!(memory.inspect().is_empty());
+    memory.write("docs/clean", "3\n");
+    assert!(memory.open_again().recovered().is_empty());
+    assert!(memory.store.purge(&known(), Purging::Remove).unwrap().is_nothing());
+}
+
+#[test]
+fn a_look_tells_the_same_and_changes_nothing() {
+    let mut memory = leaked();
+    let mut before = BTreeMap::new();
+    files(&memory.outside(""), &mut before);
+    let looked = memory.store.purge(&known(), Purging::Look).unwrap();
+    let mut after = BTreeMap::new();
+    files(&memory.outside(""), &mut after);
+    assert!(before == after);
+    let purged = memory.store.purge(&known(), Purging::Remove).unwrap();
+    let counts = |purged: &Purged| (purged.versions, purged.messages, purged.commits, purged.paths.clone());
+    assert_eq!(counts(&looked), counts(&purged));
+}
+
+#[test]
+fn packs_tags_kept_refs_and_what_nothing_leads_to_are_cleaned_too() {
+    let mut memory = leaked();
+    memory.git(&["tag", "light", "main~2"]);
+    memory.git(&["-c", "user.name=a", "-c", "user.email=a", "tag", "-a", "-m", KEY, "heavy", "main~1"]);
+    let found = memory.git(&["rev-parse", "main~1"]).trim().to_owned();
+    memory.git(&["update-ref", &format!("refs/longhaul/found/{found}"), &found]);
+    memory.git(&["gc", "--quiet"]);
+    memory.git(&["pack-refs", "--all"]);
+    let source = memory.outside("lost");
+    fs::write(&source, KEY).unwrap();
+    memory.git(&["hash-object", "-w", source.to_str().unwrap()]);
+    fs::remove_file(source).unwrap();
+
+    memory.store.purge(&known(), Purging::Remove).unwrap();
+
+    assert_eq!(places(&memory), Vec::<String>::new());
+    assert_eq!(memory.git(&["fsck", "--strict", "--full"]), "");
+    let kept = memory.git(&["rev-parse", "main~2"]).trim().to_owned();
+    let refs = memory.git(&["for-each-ref", "--format=%(refname) %(objectname)", "refs/longhaul", "refs/tags"]);
+    let light = memory.git(&["rev-parse", "main~3"]);
+    assert_eq!(refs, format!("refs/longhaul/found/{kept} {kept}\nrefs/tags/heavy {kept}\nrefs/tags/light {light}"));
+    assert!(memory.inspect().is_empty());
+}
+
+#[test]
+fn a_purge_that_stopped_after_its_new_history_held_is_told_and_ends_the_next_time() {
+    let mut memory = leaked();
+    let files_before = memory.git(&["ls-tree", "-r", "--name-only", "main"]);
+    {
+        let _lock = memory.store.lock().unwrap();
+        memory.store.mark_unfinished().unwrap();
+        memory.store.with_journal(|journal| recovery::checkpoint(&memory.store.repository, journal)).unwrap();
+        let values = known();
+        let mut rewriting = Rewriting::of(&memory.store.repository, &values, Purging::Remove);
+        rewriting.all().unwrap();
+        memory.store.move_to_rewritten(&rewriting).unwrap();
+    }
+    memory.store = memory.open_again();
+    assert!(memory.store.has_unfinished_purge());
+    assert!(memory.store.recovered().is_empty());
+    let findings = memory.inspect();
+    assert!(findings.adopted.is_empty() && !findings.tampered(), "the view lags, and nobody edited it: {findings:?}");
+    assert_ne!(places(&memory), Vec::<String>::new(), "its twin: the old objects are still there");
+
+    memory.store.purge(&known(), Purging::Remove).unwrap();
+
+    assert!(!memory.store.has_unfinished_purge());
+    assert_eq!(places(&memory), Vec::<String>::new());
+    let names = |text: String| text.lines().count();
+    assert_eq!(names(memory.git(&["ls-tree", "-r", "--name-only", "main"])), names(files_before));
+    memory.store = memory.open_again();
+    assert!(memory.inspect().is_empty());
+}
+
+#[test]
+fn a_memory_without_a_project_is_purged_and_its_neighbours_stay() {
+    let mut memory = Memory::free(&[]);
+    memory.store.screen(Screen::new(Scanner::of_known(Secrets::default())));
+    let folder = tempfile::tempdir().unwrap();
+    let mut store = Store::open_or_create_free(folder.path(), memory.store.clock).unwrap();
+    store.screen(Screen::new(Scanner::of_known(Secrets::default())));
+    store.write("w", &[Change::put("a", KEY)], &Origin::of(Author::Agent)).unwrap();
+    fs::write(folder.path().join("neighbour"), KEY).unwrap();
+
+    let purged = store.purge(&known(), Purging::Remove).unwrap();
+
+    assert_eq!(purged.files, [folder.path().join("memory/a")]);
+    assert_eq!(fs::read_to_string(folder.path().join("neighbour")).unwrap(), KEY);
+    assert_eq!(store.read("a").unwrap().unwrap(), b"[secret left out]");
+}
+
+#[test]
+fn an_empty_memory_has_nothing_to_purge() {
+    let mut memory = Memory::project(&[]);
+    assert!(memory.store.purge(&known(), Purging::Remove).unwrap().is_nothing());
+    assert!(memory.inspect().is_empty());
+}

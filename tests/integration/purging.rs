@@ -1,0 +1,150 @@
+//! `memory purge` and `memory prune`: what a person takes out of memory, for good or into history.
+
+use crate::support::Chance;
+use crate::support::Project;
+use crate::support::as_note;
+use crate::support::bash;
+use crate::support::hand_over;
+use crate::support::memory;
+use crate::support::reply;
+use crate::support::session;
+use serde_json::json;
+use std::fs;
+use std::path::Path;
+use std::process::Command;
+use std::thread;
+use std::time::Duration;
+use std::time::Instant;
+
+/// Of no known form, so nothing keeps it out.
+const KEY: &str = "open sesame 4711";
+
+/// A project in whose memory, records and view the key is.
+fn leaked() -> Project {
+    let note = memory(json!({"command": "create", "path": "/memories/notes/door.md", "file_text": as_note(KEY)}));
+    let edit =
+        json!({"command": "str_replace", "path": "/memories/notes/door.md", "old_str": KEY, "new_str": "ask Ada"});
+    let words = bash(&format!("echo {KEY}; touch a"));
+    let project = Project::ready().feature("a", "test -f a").model([session([
+        reply([note, words]),
+        reply([memory(edit)]),
+        reply([hand_over()]),
+    ])]);
+    project.run(["run", "--sessions", "1"]);
+    project
+}
+
+/// Names the files around memory that have the key, and tells whether an object has it.
+fn places(root: &Path) -> Vec<String> {
+    let state = root.join(".git/longhaul");
+    let mut grep = Command::new("grep");
+    let found = grep.args(["-rlF", KEY]).arg(&state).arg(root.join(".longhaul")).output().unwrap();
+    let mut git = Command::new("git");
+    git.arg("--git-dir").arg(state.join("memory.git")).args(["cat-file", "--batch-all-objects", "--batch"]);
+    let objects = String::from_utf8_lossy(&git.output().unwrap().stdout).contains(KEY);
+    let files = String::from_utf8_lossy(&found.stdout).lines().map(str::to_owned).collect::<Vec<_>>();
+    files.into_iter().chain(objects.then(|| "an object".to_owned())).collect()
+}
+
+#[test]
+fn a_key_on_standard_input_is_removed_from_everything_and_the_project_goes_on() {
+    let project = leaked();
+    assert!(places(&project.root()).iter().any(|place| place == "an object"), "its twin");
+    let before = project.memory_log();
+    let purge = ["memory", "purge", "--match", "-"];
+
+    let looked = project.run_with([&purge[..], &["--dry-run"]].concat(), &format!("{KEY}\n"));
+    looked
+        .exits(0)
+        .shows("it is in 2 version(s) of files: MEMORY.md, notes/door.md")
+        .shows("sessions/0001/events.jsonl");
+    project.run_with(purge, KEY).exits(2).tells("there is no terminal to ask on").tells("`--yes`");
+    assert_eq!(project.memory_log(), before);
+
+    let purged = project.run_with([&purge[..], &["--yes"]].concat(), &format!("{KEY}\n"));
+
+    purged.exits(0).shows("removed from 2 version(s) of files: MEMORY.md, notes/door.md").shows("commits got new ids");
+    assert_eq!(places(&project.root()), Vec::<String>::new());
+    assert_eq!(project.memory_git(["fsck", "--strict", "--full"]), "");
+    let after = project.memory_log();
+    assert_eq!((after[0].as_str(), &after[1..]), ("memory: purge", &before[..]));
+    project.run(["check"]).exits(0).hides("warning");
+    assert_eq!(project.status("a"), "proven");
+    project.run(["show", "--session", "1"]).exits(0).shows("[secret left out]");
+    project.run_with([&purge[..], &["--yes"]].concat(), KEY).exits(0).shows("it is nowhere");
+}
+
+#[test]
+fn what_is_too_short_and_a_project_in_use_are_refused() {
+    let project = leaked();
+    project.run(["memory", "purge", "--match", "sesam", "--yes"]).exits(2).tells("less than 6 bytes");
+    let held = fs::File::open(project.state().join("run.lock")).unwrap();
+    rustix::fs::flock(&held, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    project.run(["memory", "purge", "--match", KEY, "--yes"]).exits(6);
+    assert!(!places(&project.root()).is_empty());
+}
+
+#[test]
+fn a_memory_in_a_folder_is_purged_too() {
+    let project = Project::unborn();
+    let store = project.home().join("store");
+    let store = store.to_str().unwrap();
+    project.run(["memory", "--store", store, "create", "a", KEY]).exits(0);
+    project.run(["memory", "--store", store, "purge", "--match", KEY, "--yes"]).exits(0);
+    project.run(["memory", "--store", store, "view", "a"]).exits(0).shows("[secret left out]");
+    let grep = Command::new("grep").args(["-rqF", KEY, store]).status().unwrap();
+    assert!(!grep.success());
+}
+
+/// Kills purges of one memory all over the time that one takes.
+fn kills(count: u64) {
+    let project = leaked();
+    let create = |number: usize| json!({"command": "create", "path": format!("/memories/docs/{number}"), "file_text": format!("{KEY} {number}\n")});
+    let calls: String = (0..30).map(|number| format!("{}\n", create(number))).collect();
+    project.run_with(["memory", "apply"], &calls).exits(0);
+    let told = project.memory_log();
+    let saved = project.home().join("saved");
+    let copy =
+        |from: &Path, to: &Path| assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+    copy(&project.root(), &saved);
+    let purge = ["memory", "purge", "--match", KEY, "--yes"];
+    let start = Instant::now();
+    project.run(purge).exits(0);
+    let whole = start.elapsed().as_micros() as u64 * 11 / 10;
+    let (mut chance, mut cut) = (Chance(7), 0);
+    for _ in 0..count {
+        fs::remove_dir_all(project.root()).unwrap();
+        copy(&saved, &project.root());
+        let mut child = project.start(purge);
+        thread::sleep(Duration::from_micros(chance.below(whole)));
+        child.kill().unwrap();
+        child.wait().unwrap();
+        let unfinished = project.state().join("purge.unfinished").exists();
+        cut += u64::from(unfinished);
+        let view = project.run(["memory", "view"]);
+        view.exits(0);
+        assert_eq!(view.stderr.contains("`longhaul memory purge` was ended"), unfinished);
+        project.memory_git(["fsck", "--strict", "--full", "--no-dangling"]);
+
+        let again = project.run(purge);
+        again.exits(0).hides("moved the memory's branch");
+
+        assert_eq!(places(&project.root()), Vec::<String>::new());
+        let mut log = project.memory_log();
+        log.retain(|subject| subject != "memory: purge");
+        assert_eq!(log, told);
+        assert_eq!(project.memory_git(["fsck", "--strict", "--full"]), "");
+    }
+    assert!(cut > count / 4, "only {cut} of {count} kills came in between");
+}
+
+#[test]
+fn a_killed_purge_leaves_a_whole_memory_and_ends_the_next_time() {
+    kills(6);
+}
+
+#[test]
+#[ignore = "takes minutes"]
+fn two_hundred_killed_purges_leave_a_whole_memory() {
+    kills(200);
+}
