@@ -4,6 +4,7 @@ mod past;
 
 use super::Context;
 use super::error::Code;
+use super::prune;
 use super::purge;
 use crate::engine::workspace::Access;
 use crate::engine::workspace::Workspace;
@@ -86,6 +87,11 @@ pub(super) enum Command {
     /// It is looked for as it is and in hex, base64 and percent, each line of several by itself, and a mark stands in its place.
     /// All else stays, dates and authors too; commits from the first that had it get new ids.
     Purge(purge::Args),
+    /// Remove notes that nobody used for a time
+    ///
+    /// Notes of the types `user` and `feedback` stay, and history keeps what goes. `memory.expire_unused` does the same after
+    /// each session.
+    Prune(prune::Args),
     /// Read tool calls as JSON lines and answer each with one
     ///
     /// A line is the input of the memory tool or a whole `tool_use` block. Its answer is durable, and written out, before the
@@ -106,6 +112,7 @@ impl Command {
             | Self::Rename { .. }
             | Self::Restore(_)
             | Self::Purge(_)
+            | Self::Prune(_)
             | Self::Apply => Access::Change,
         }
     }
@@ -139,7 +146,7 @@ impl Command {
             }
             Self::Delete { path } => json!({"command": "delete", "path": full(path)}),
             Self::Rename { old, new } => json!({"command": "rename", "old_path": full(old), "new_path": full(new)}),
-            Self::Diff(_) | Self::Restore(_) | Self::Purge(_) | Self::Apply => return Ok(None),
+            Self::Diff(_) | Self::Restore(_) | Self::Purge(_) | Self::Prune(_) | Self::Apply => return Ok(None),
         }))
     }
 }
@@ -155,6 +162,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
             let mut store = Store::open_or_create_free(&folder, context.clock)?;
             match command {
                 Command::Purge(purge) => purge::run(purge, &mut store, &folder, context),
+                Command::Prune(_) => Err(prune::refused()),
                 _ => serve(command, input.as_ref(), &mut store, context),
             }
         }
@@ -171,6 +179,7 @@ fn in_project(command: &Command, input: Option<&Value>, workspace: &mut Workspac
             workspace.inspect(None, &keep_in)?;
             return purge::run(args, &mut workspace.memory, &root, context);
         }
+        Command::Prune(args) => return prune::run(args, workspace, context),
         // What a person changed in the view is a state too.
         Command::Restore(restore) if !restore.dry_run => drop(workspace.inspect(None, &keep_in)?),
         _ => {}

@@ -22,6 +22,7 @@ mod pager;
 mod past;
 mod project_settings;
 mod prompt;
+mod prune;
 mod purge;
 mod rehearse;
 mod replay;

@@ -156,7 +156,7 @@ fn service(config: &Config, key: &str) -> provider::Settings {
 }
 
 /// Reads a time as days, at least one; none at all as never.
-fn days(time: Duration) -> Option<u32> {
+pub(super) fn days(time: Duration) -> Option<u32> {
     let days = time.as_secs().div_ceil(24 * 3600);
     u32::try_from(days).ok().filter(|days| *days > 0)
 }

@@ -148,3 +148,39 @@ fn a_killed_purge_leaves_a_whole_memory_and_ends_the_next_time() {
 fn two_hundred_killed_purges_leave_a_whole_memory() {
     kills(200);
 }
+
+fn of_kind(kind: &str) -> String {
+    format!("---\nname: n\ndescription: d\ntype: {kind}\n---\ntext\n")
+}
+
+#[test]
+fn notes_that_nobody_used_are_pruned_and_history_keeps_them() {
+    let project = Project::ready();
+    for kind in ["project", "reference", "user", "feedback"] {
+        project.run(["memory", "create", &format!("notes/{kind}.md"), &of_kind(kind)]).exits(0);
+    }
+    project.run(["memory", "create", "notes/used.md", &of_kind("project")]).exits(0);
+    let used: serde_json::Map<_, _> = ["project", "reference", "user", "feedback", "used"]
+        .iter()
+        .map(|name| (format!("notes/{name}.md"), json!(if *name == "used" { 100 } else { 10 })))
+        .collect();
+    let reads = json!({"days": 100, "newest": "2020-01-01", "used": used}).to_string();
+    fs::write(project.state().join("reads.json"), reads).unwrap();
+    let notes = || project.memory_git(["ls-tree", "--name-only", "HEAD", "notes/"]);
+    let before = (notes(), project.memory_log());
+    let prune = |time: &str, more: &[&str]| project.run([&["memory", "prune", "--unused-for", time], more].concat());
+
+    prune("91d", &[]).exits(0).shows("every note was used");
+    prune("90d", &["--dry-run"]).exits(0).shows("notes/project.md").shows("notes/reference.md").hides("used.md");
+    assert_eq!((notes(), project.memory_log()), before);
+    prune("soon", &[]).exits(2).tells("give a time such as `90d`");
+
+    prune("90d", &[]).exits(0).shows("notes/project.md").shows("notes/reference.md").hides("user.md");
+
+    assert_eq!(notes(), "notes/feedback.md\nnotes/used.md\nnotes/user.md");
+    let told = project.memory_git(["log", "-1", "--format=%an: %s"]);
+    assert_eq!(told, "external: memory: expire 2 notes unused for 90 days");
+    assert_eq!(project.memory_git(["show", "HEAD~1:notes/project.md"]), of_kind("project").trim_end());
+    prune("90d", &[]).exits(0).shows("every note was used");
+    project.run(["memory", "--store", "elsewhere", "prune", "--unused-for", "1d"]).exits(2).tells("only in a project");
+}

@@ -1,0 +1,42 @@
+//! `longhaul memory prune`
+
+use super::Context;
+use super::error::Code;
+use super::settings;
+use crate::clock::duration;
+use crate::engine::expire;
+use crate::engine::workspace::Workspace;
+use crate::failure::Failure;
+use anyhow::Result;
+
+#[derive(Debug, clap::Args)]
+pub(super) struct Args {
+    /// Days on which sessions were held and the note was neither read nor written, such as `90d`
+    #[arg(long, value_name = "TIME", value_parser = days)]
+    pub(super) unused_for: u32,
+    /// Only tell which notes would go
+    #[arg(long)]
+    pub(super) dry_run: bool,
+}
+
+/// Removes notes that nobody used.
+pub(super) fn run(args: &Args, workspace: &mut Workspace, context: &Context) -> Result<Code> {
+    let notes = match args.dry_run {
+        true => workspace.memory.unused_for(args.unused_for)?,
+        false => expire::prune(workspace, args.unused_for)?,
+    };
+    notes.iter().for_each(|note| context.output.data(&note.line()));
+    if notes.is_empty() {
+        context.output.data("every note was used, or is none that goes");
+    }
+    Ok(Code::Done)
+}
+
+/// Says that a memory without a project does not know which notes are used.
+pub(super) fn refused() -> anyhow::Error {
+    Failure::usage("only in a project it is known which notes are used").hint("leave out --store").into()
+}
+
+fn days(text: &str) -> Result<u32, String> {
+    duration::parse(text).and_then(settings::days).ok_or_else(|| "give a time such as `90d`".to_owned())
+}
