@@ -122,7 +122,15 @@ fn scanner(config: &Config, secrets: &Secrets) -> Scanner {
 }
 
 fn caps(memory: &config::Memory) -> Caps {
-    Caps { file_bytes: memory.file_bytes, files: memory.files, view_chars: memory.view_chars }
+    Caps {
+        file_bytes: memory.file_bytes,
+        files: memory.files,
+        view_chars: memory.view_chars,
+        path_bytes: memory.path_bytes,
+        path_depth: memory.path_depth,
+        index_lines: memory.index_lines,
+        index_bytes: memory.index_bytes,
+    }
 }
 
 fn recall(config: &Config) -> Recall {

@@ -170,6 +170,10 @@ pub struct Memory {
     pub file_bytes: usize,
     pub files: usize,
     pub view_chars: usize,
+    pub path_bytes: usize,
+    pub path_depth: usize,
+    pub index_lines: usize,
+    pub index_bytes: usize,
     /// Zero: never.
     pub expire_unused: Duration,
     pub secrets: Secrets,
@@ -364,6 +368,10 @@ fn read_memory(layers: &Layers) -> Result<Memory> {
         file_bytes: layers.get("memory.file_bytes")?.whole(1, i64::MAX)?,
         files: layers.get("memory.files")?.whole(1, i64::MAX)?,
         view_chars: layers.get("memory.view_chars")?.whole(100, i64::MAX)?,
+        path_bytes: layers.get("memory.path_bytes")?.whole(64, 4096)?,
+        path_depth: layers.get("memory.path_depth")?.whole(2, 64)?,
+        index_lines: layers.get("memory.index_lines")?.whole(0, i64::MAX)?,
+        index_bytes: layers.get("memory.index_bytes")?.whole(0, i64::MAX)?,
         expire_unused: layers.get("memory.expire_unused")?.duration_or_off()?,
     })
 }

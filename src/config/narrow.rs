@@ -102,6 +102,7 @@ fn narrowing(key: &str) -> Narrowing {
         key if key.starts_with("budget.") => Narrowing::LowerOfLimit,
         "run.attempts" | "run.breaker" | "agent.max_tokens" | "provider.outage_budget" => Narrowing::Lower,
         "memory.file_bytes" | "memory.files" | "memory.view_chars" => Narrowing::Lower,
+        "memory.path_bytes" | "memory.path_depth" | "memory.index_lines" | "memory.index_bytes" => Narrowing::Lower,
         "recall.notes" | "recall.extract_turns" | "recall.extract_tokens" => Narrowing::Lower,
         "recall.extract" => Narrowing::Only("false"),
         // Not `run.sweep_budget`, `gate.timeout` nor `gate.idle`: a lower one checks less, which is looser.

@@ -59,6 +59,8 @@ fn the_defaults_are_those_of_the_reference() {
     assert_eq!(config.run.sweep_budget, Duration::from_secs(600));
     assert_eq!((config.gate.review, config.gate.timeout), (Review::Auto, Duration::from_secs(300)));
     assert_eq!((config.memory.file_bytes, config.memory.files, config.memory.view_chars), (100_000, 1000, 16000));
+    assert_eq!((config.memory.path_bytes, config.memory.path_depth), (1024, 8));
+    assert_eq!((config.memory.index_lines, config.memory.index_bytes), (200, 25_000));
     assert_eq!(config.source("budget.usd"), &Source::Default);
     assert!(config.notes.is_empty());
 }

@@ -11,6 +11,7 @@ use crate::engine::recover;
 use crate::engine::session::Session;
 use crate::engine::workspace::Workspace;
 use crate::gate::Check;
+use crate::memory::Caps;
 use crate::memory::INDEX;
 use crate::memory::INIT;
 use crate::memory::Listed;
@@ -34,9 +35,6 @@ const PROGRESS_BYTES: usize = 8_000;
 /// Features named after the counts.
 const NEXT: usize = 10;
 const COMMITS: usize = 10;
-/// The index is cut at this many lines and bytes, and says so.
-const INDEX_LINES: usize = 200;
-const INDEX_BYTES: usize = 25_000;
 /// What the memory tool calls the root of memory.
 const MEMORIES: &str = "/memories/";
 /// Files of the project that an initializer sees by name.
@@ -164,7 +162,7 @@ fn progress(ws: &Workspace) -> Result<String> {
 pub fn index(ws: &Workspace) -> Result<String> {
     let index = ws.memory.index()?;
     let lines: Vec<String> = index.notes.iter().map(Listed::line).collect();
-    let (fitting, limit) = fitting(&lines);
+    let (fitting, limit) = fitting(&lines, &ws.settings.caps);
     let mut shown = vec![format!("{}\n", index.head.trim_end())];
     shown.extend_from_slice(&lines[..fitting]);
     if let (left @ 1.., limit) = (lines.len() - fitting, limit) {
@@ -179,15 +177,15 @@ pub fn index(ws: &Workspace) -> Result<String> {
 }
 
 /// Returns how many of the lines are shown, and which limit ends them.
-fn fitting(lines: &[String]) -> (usize, &'static str) {
+fn fitting(lines: &[String], caps: &Caps) -> (usize, String) {
     let mut bytes = 0;
     let room = lines.iter().take_while(|line| {
         bytes += line.len() + 1;
-        bytes <= INDEX_BYTES
+        bytes <= caps.index_bytes
     });
     match room.count() {
-        some if some > INDEX_LINES => (INDEX_LINES, "200 lines"),
-        some => (some, "25 kB"),
+        some if some > caps.index_lines => (caps.index_lines, counted(caps.index_lines, "line")),
+        some => (some, counted(caps.index_bytes, "byte")),
     }
 }
 
@@ -262,4 +260,23 @@ fn files(ws: &Workspace) -> Vec<String> {
     names.sort();
     names.truncate(FILES);
     names
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_index_is_given_up_to_its_caps_to_the_unit() {
+        let lines = vec!["a line of 19 bytes.".to_owned(); 10];
+        let caps = |index_lines, index_bytes| Caps { index_lines, index_bytes, ..Caps::default() };
+        for (most, expected) in [(9, 9), (10, 10), (11, 10)] {
+            assert_eq!(fitting(&lines, &caps(most, 1000)).0, expected, "{most} lines");
+        }
+        for (most, expected) in [(199, 9), (200, 10), (201, 10), (0, 0)] {
+            assert_eq!(fitting(&lines, &caps(100, most)).0, expected, "{most} bytes");
+        }
+        assert_eq!(fitting(&lines, &caps(9, 1000)).1, "9 lines");
+        assert_eq!(fitting(&lines, &caps(100, 199)).1, "199 bytes");
+    }
 }

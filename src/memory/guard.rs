@@ -39,18 +39,28 @@ pub struct Caps {
     pub file_bytes: usize,
     pub files: usize,
     pub view_chars: usize,
+    /// The longest path of a new file, below `/memories`.
+    pub path_bytes: usize,
+    /// The deepest path of a new file, itself included.
+    pub path_depth: usize,
+    /// How much of the index a session is given.
+    pub index_lines: usize,
+    pub index_bytes: usize,
 }
 
 impl Default for Caps {
     fn default() -> Self {
-        Self { file_bytes: 100_000, files: 1000, view_chars: 16_000 }
+        Self {
+            file_bytes: 100_000,
+            files: 1000,
+            view_chars: 16_000,
+            path_bytes: 1024,
+            path_depth: 8,
+            index_lines: 200,
+            index_bytes: 25_000,
+        }
     }
 }
-
-/// The agent's longest path, below `/memories`.
-const PATH_BYTES: usize = 1024;
-/// The agent's deepest path, the file included.
-const PATH_NAMES: usize = 8;
 
 /// Why a file is not everybody's.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -225,7 +235,7 @@ fn over_caps(caps: &Caps, (changes, kind): (&[Change], Kind), snapshot: &Snapsho
         };
         if old.is_none() {
             new += 1;
-            if let Some(refused) = bad_new_path(path, changes, snapshot)? {
+            if let Some(refused) = bad_new_path(caps, path, changes, snapshot)? {
                 return Ok(Some(refused));
             }
         }
@@ -248,15 +258,15 @@ fn over_caps(caps: &Caps, (changes, kind): (&[Change], Kind), snapshot: &Snapsho
     Ok((count > caps.files && count > before).then(text))
 }
 
-fn bad_new_path(path: &str, changes: &[Change], snapshot: &Snapshot<'_>) -> Result<Option<String>> {
-    if path.len() > PATH_BYTES {
-        let size = path.len();
-        return Ok(Some(format!("Error: the path has {size} bytes, it may have {PATH_BYTES}. Instead: shorten it")));
+fn bad_new_path(caps: &Caps, path: &str, changes: &[Change], snapshot: &Snapshot<'_>) -> Result<Option<String>> {
+    let (size, cap) = (path.len(), caps.path_bytes);
+    if size > cap {
+        return Ok(Some(format!("Error: the path has {size} bytes, it may have {cap}. Instead: shorten it")));
     }
-    let names = path.split('/').count();
-    if names > PATH_NAMES {
+    let (names, cap) = (path.split('/').count(), caps.path_depth);
+    if names > cap {
         let shown = shown(path);
-        return Ok(Some(format!("Error: {shown} is {names} levels deep, it may be {PATH_NAMES}. Instead: shorten it")));
+        return Ok(Some(format!("Error: {shown} is {names} levels deep, it may be {cap}. Instead: shorten it")));
     }
     for twin in snapshot.twins(path)? {
         // What a rename only spells anew is no twin.
@@ -379,7 +389,7 @@ mod tests {
 
     #[test]
     fn caps_bind_the_agent_and_nobody_else() {
-        let caps = Caps { file_bytes: 10, files: 2, view_chars: 100 };
+        let caps = Caps { file_bytes: 10, files: 2, ..Caps::default() };
         let mut memory = Memory::new(Policy::Project, caps, &[("large", "0123456789abcdef")]);
         assert!(memory.create("a", "0123456789a").as_text().contains("11 bytes"));
         assert!(!memory.create("a", "0123456789").is_error);
@@ -391,6 +401,72 @@ mod tests {
         assert!(!memory.run(&shrink).is_error);
         let rename = json!({"command": "rename", "old_path": "/memories/large", "new_path": "/memories/l"});
         assert!(!memory.run(&rename).is_error);
+    }
+
+    /// Makes a call that comes to so much, and returns its answer.
+    type Call = fn(&mut Memory, usize) -> String;
+
+    fn create(memory: &mut Memory, path: &str, text: &str) -> String {
+        memory.create(path, text).as_text()
+    }
+
+    #[test]
+    fn each_cap_is_a_setting_and_holds_to_the_unit() {
+        let none = Caps::default();
+        let table: [(usize, Caps, Call, &str); 6] = [
+            (10, Caps { file_bytes: 10, ..none }, |m, size| create(m, "a", &"x".repeat(size)), "would have 11 bytes"),
+            (
+                10,
+                Caps { file_bytes: 10, ..none },
+                |m, size| {
+                    m.write("a", "x");
+                    let text = "y".repeat(size - 2);
+                    let insert =
+                        json!({"command": "insert", "path": "/memories/a", "insert_line": 0, "insert_text": text});
+                    m.run(&insert).as_text()
+                },
+                "would have 11 bytes",
+            ),
+            (
+                4,
+                Caps { files: 4, ..none },
+                |m, size| {
+                    (1..size).for_each(|number| drop(m.write(&format!("docs/{number}"), "x")));
+                    create(m, "a", "x")
+                },
+                "would hold 5 files",
+            ),
+            (
+                64,
+                Caps { path_bytes: 64, ..none },
+                |m, size| create(m, &format!("é/{}", "n".repeat(size - 3)), "x"),
+                "has 65 bytes",
+            ),
+            (
+                3,
+                Caps { path_depth: 3, ..none },
+                |m, size| create(m, &format!("{}f", "a/".repeat(size - 1)), "x"),
+                "4 levels",
+            ),
+            (
+                100,
+                Caps { view_chars: 100, ..none },
+                |m, size| {
+                    m.write("docs/v", &"é".repeat(size));
+                    m.run(&json!({"command": "view", "path": "/memories/docs/v"})).as_text()
+                },
+                "is cut after 100 of its 101",
+            ),
+        ];
+        for (cap, caps, call, over) in table {
+            for size in [cap - 1, cap, cap + 1] {
+                let mut memory = Memory::new(Policy::Project, caps, &[]);
+                let answer = call(&mut memory, size);
+                assert_eq!(answer.contains(over), size > cap, "{size} of {cap}: {answer}");
+                let twin = call(&mut Memory::project(&[]), size);
+                assert!(!twin.contains(over), "its twin, with another setting: {twin}");
+            }
+        }
     }
 
     #[test]
