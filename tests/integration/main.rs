@@ -13,6 +13,7 @@ mod kills;
 mod memory_conformance;
 mod notes;
 mod past;
+mod poisoned;
 mod provider_client;
 mod provider_context;
 mod provider_recordings;
