@@ -43,6 +43,8 @@ mod recovery;
 mod repository;
 mod restore;
 mod screen;
+#[cfg(test)]
+mod skew;
 mod snapshot;
 mod state;
 mod store;
