@@ -38,6 +38,8 @@ mod path;
 mod plan;
 mod projection;
 mod purge;
+#[cfg(test)]
+mod races;
 mod reads;
 mod recovery;
 mod repository;
