@@ -21,6 +21,8 @@ pub struct Checklist {
     /// The file as it is; `features` below is only a reading of it.
     root: Value,
     features: Vec<Feature>,
+    /// Where in the list each id is.
+    places: HashMap<String, usize>,
 }
 
 /// What is wrong with a list, and with which of its features.
@@ -33,7 +35,7 @@ pub(super) struct Wrong {
 impl Checklist {
     /// Makes a checklist without features.
     pub fn empty() -> Self {
-        Self { root: json!({"version": 1, "features": []}), features: Vec::new() }
+        Self { root: json!({"version": 1, "features": []}), features: Vec::new(), places: HashMap::new() }
     }
 
     /// Reads the text of `features.json`.
@@ -43,7 +45,8 @@ impl Checklist {
             line: Some(json::line_of(text, &wrong.path)),
             reason: wrong.reason,
         })?;
-        Ok(Self { root, features })
+        let places = places(&features);
+        Ok(Self { root, features, places })
     }
 
     /// Reads the bytes of `features.json`.
@@ -63,13 +66,12 @@ impl Checklist {
 
     /// Returns the feature with this id.
     pub fn get(&self, id: &str) -> Option<&Feature> {
-        self.features.iter().find(|feature| feature.id == id)
+        self.features.get(*self.places.get(id)?)
     }
 
     /// Returns a feature as the file has it, unknown fields included.
     pub fn json(&self, id: &str) -> Option<&Value> {
-        let index = self.features.iter().position(|feature| feature.id == id)?;
-        self.root["features"].get(index)
+        self.root["features"].get(*self.places.get(id)?)
     }
 
     /// Returns the feature with this id.
@@ -97,7 +99,7 @@ impl Checklist {
     /// Changes one feature's JSON, or nothing when the result would not be a checklist.
     pub(super) fn change(&mut self, id: &str, change: impl FnOnce(&mut Map<String, Value>)) -> Result<()> {
         self.find(id)?;
-        let index = self.features.iter().position(|feature| feature.id == id);
+        let index = self.places.get(id).copied();
         self.change_list(|list| {
             if let Some(Value::Object(fields)) = index.and_then(|index| list.get_mut(index)) {
                 change(fields);
@@ -112,9 +114,14 @@ impl Checklist {
             change(list);
         }
         self.features = read_features(&root).map_err(|wrong| anyhow!(wrong.reason))?;
+        self.places = places(&self.features);
         self.root = root;
         Ok(())
     }
+}
+
+fn places(features: &[Feature]) -> HashMap<String, usize> {
+    features.iter().enumerate().map(|(place, feature)| (feature.id.clone(), place)).collect()
 }
 
 fn read_features(root: &Value) -> Result<Vec<Feature>, Wrong> {

@@ -131,6 +131,13 @@ impl Output {
         state.print_data(&text);
     }
 
+    /// Prints lines of what was asked for, in one go.
+    pub(super) fn data_lines(&self, lines: &[Line]) {
+        let mut state = self.state();
+        let lines: Vec<String> = lines.iter().map(|line| line.render(state.data.colour)).collect();
+        state.print_data(&lines.join("\n"));
+    }
+
     /// Prints one JSON value on one line, flushed before this returns.
     pub fn json(&self, value: &Value) {
         self.state().print_data(&visible::json(value));

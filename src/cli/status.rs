@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     if args.json {
         context.output.json(&serde_json::to_value(&report)?);
     } else {
-        lines(&report).iter().for_each(|line| context.output.data_line(line));
+        context.output.data_lines(&lines(&report));
     }
     Ok(if args.exit_code && !all_done(&report) { Code::Unproven } else { Code::Done })
 }
