@@ -1,5 +1,6 @@
 //! `longhaul memory`
 
+mod fsck;
 mod past;
 
 use super::Context;
@@ -92,6 +93,12 @@ pub(super) enum Command {
     /// Notes of the types `user` and `feedback` stay, and history keeps what goes. `memory.expire_unused` does the same after
     /// each session.
     Prune(prune::Args),
+    /// Read all of the memory and say what is damaged
+    ///
+    /// Journal, objects, packs, refs and records are read; the exit code is 7 if something is damaged. Nothing is changed
+    /// without --repair, which puts back what the journal, the view or the records of sessions still have, sets the rest
+    /// aside in the state's folder `found`, and names what is lost.
+    Fsck(fsck::Args),
     /// Read tool calls as JSON lines and answer each with one
     ///
     /// A line is the input of the memory tool or a whole `tool_use` block. Its answer is durable, and written out, before the
@@ -113,6 +120,7 @@ impl Command {
             | Self::Restore(_)
             | Self::Purge(_)
             | Self::Prune(_)
+            | Self::Fsck(_)
             | Self::Apply => Access::Change,
         }
     }
@@ -146,16 +154,22 @@ impl Command {
             }
             Self::Delete { path } => json!({"command": "delete", "path": full(path)}),
             Self::Rename { old, new } => json!({"command": "rename", "old_path": full(old), "new_path": full(new)}),
-            Self::Diff(_) | Self::Restore(_) | Self::Purge(_) | Self::Prune(_) | Self::Apply => return Ok(None),
+            Self::Diff(_) | Self::Restore(_) | Self::Purge(_) | Self::Prune(_) | Self::Fsck(_) | Self::Apply => {
+                return Ok(None);
+            }
         }))
     }
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    let command = &args.command;
+    let (command, store) = (&args.command, args.store.as_deref());
+    // A memory that is looked at is not opened.
+    if let Command::Fsck(fsck) = command {
+        return fsck::run(fsck, store, context);
+    }
     // Read before anything is opened: who types it may take long.
     let input = command.input(&mut std::io::stdin())?;
-    match &args.store {
+    match store {
         Some(folder) => {
             let folder = context.environment.directory.join(folder);
             refuse_a_projects(&folder)?;

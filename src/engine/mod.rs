@@ -18,6 +18,7 @@ pub mod expire;
 pub mod extract;
 pub mod facts;
 pub mod feature;
+pub mod fsck;
 pub mod hold;
 pub mod hook;
 pub mod init;
@@ -48,6 +49,6 @@ pub mod voice;
 pub mod workspace;
 
 /// Counts things in words: `1 feature`, `2 features`.
-fn counted(count: usize, word: &str) -> String {
+pub fn counted(count: usize, word: &str) -> String {
     if count == 1 { format!("1 {word}") } else { format!("{count} {word}s") }
 }

@@ -29,6 +29,11 @@ impl Loose<'_> {
         self.put(&path, object).with_context(|| format!("could not write `{}`", path.display()))
     }
 
+    /// Returns an object, if its file has the bytes whole.
+    pub(super) fn read(&self, id: Oid) -> Option<Object> {
+        Object::unpack(id, &fs::read(self.path(id)).ok()?).ok()
+    }
+
     /// Tells whether the file of an object has its bytes whole; none when there is no such file.
     pub(super) fn is_whole(&self, id: Oid) -> Option<bool> {
         match fs::read(self.path(id)) {
@@ -73,7 +78,8 @@ impl Loose<'_> {
         })
     }
 
-    fn path(&self, id: Oid) -> PathBuf {
+    /// Returns the file that an object has.
+    pub(super) fn path(&self, id: Oid) -> PathBuf {
         let name = id.to_string();
         self.0.join(&name[..2]).join(&name[2..])
     }

@@ -11,7 +11,8 @@ use crate::memory::branch::BRANCH;
 use crate::memory::durability;
 
 /// A new repository's settings; the last is for whoever works on it with plain git: as durable as what we write.
-const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tfsync = all\n";
+pub(super) const CONFIG: &str =
+    "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tfsync = all\n";
 
 /// How the name of a repository begins that is not yet whole.
 const HALF: &str = "memory.git.new-";

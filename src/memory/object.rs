@@ -80,6 +80,28 @@ pub(super) fn commit(tree: Oid, parent: Option<Oid>, signed: &Signed<'_>) -> Res
     Object::new(ObjectType::Commit, text.into_bytes())
 }
 
+/// What a commit is made of.
+pub(super) struct Parts {
+    pub(super) tree: Oid,
+    pub(super) parents: Vec<Oid>,
+}
+
+/// Reads what a commit is made of; none when it is no commit.
+pub(super) fn parts_of_commit(object: &Object) -> Option<Parts> {
+    let text = Some(&object.bytes).filter(|_| object.kind == ObjectType::Commit)?;
+    let mut lines = text.split(|byte| *byte == b'\n').map(|line| std::str::from_utf8(line).unwrap_or_default());
+    let tree = Oid::from_str(lines.next()?.strip_prefix("tree ")?).ok()?;
+    let parents = lines.map_while(|line| Oid::from_str(line.strip_prefix("parent ")?).ok());
+    Some(Parts { tree, parents: parents.collect() })
+}
+
+/// Returns what a tag names; none when it is no tag.
+pub(super) fn named_by_tag(object: &Object) -> Option<Oid> {
+    let text = Some(&object.bytes).filter(|_| object.kind == ObjectType::Tag)?;
+    let line = text.split(|byte| *byte == b'\n').next()?;
+    Oid::from_str(std::str::from_utf8(line).ok()?.strip_prefix("object ")?).ok()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -41,7 +41,7 @@ pub(super) struct Found {
 
 /// Opens a memory to read, while another process writes or the disk cannot be written; changes nothing.
 pub(super) fn look(place: &Place) -> Result<Found> {
-    let identity = fs::read_to_string(place.repository.join(IDENTITY)).ok().and_then(|text| parse(&text));
+    let identity = known_identity(&place.repository);
     let found = identity.map(|identity| Journal::open(&place.state, &identity)).transpose()?;
     let mut journal = match found {
         Some(journal::Found::Journal(journal)) => Some(journal),
@@ -107,7 +107,12 @@ pub(super) fn checkpoint(repository: &Repository, journal: &mut Journal) -> Resu
 
 /// Syncs all that was written into the repository.
 pub(super) fn sync_all(repository: &Repository) -> Result<()> {
-    let sync = || rustix::fs::syncfs(File::open(repository.objects())?).map_err(std::io::Error::from);
+    sync_folder(&repository.objects())
+}
+
+/// Syncs the disk on which a folder of the memory lies.
+pub(super) fn sync_folder(folder: &Path) -> Result<()> {
+    let sync = || rustix::fs::syncfs(File::open(folder)?).map_err(std::io::Error::from);
     sync().context("could not sync the memory")
 }
 
@@ -173,18 +178,23 @@ fn begin(place: &Place, repository: &Repository, identity: Identity, told: &mut 
     Journal::create(&place.state, identity, head)
 }
 
-fn set_aside(state: &Path) -> Result<()> {
+pub(super) fn set_aside(state: &Path) -> Result<()> {
     let path = Journal::path(state);
     let kept = (1..).map(|number| state.join(format!("journal.found.{number}"))).find(|path| !path.exists());
     let kept = kept.unwrap_or_else(|| state.join("journal.found"));
     fs::rename(&path, &kept).with_context(|| format!("could not set `{}` aside", path.display()))
 }
 
+/// Reads the memory's identity.
+pub(super) fn known_identity(repository: &Path) -> Option<Identity> {
+    fs::read_to_string(repository.join(IDENTITY)).ok().and_then(|text| parse(&text))
+}
+
 /// Reads the memory's identity, or gives it one.
-fn identity(repository: &Path) -> Result<Identity> {
+pub(super) fn identity(repository: &Path) -> Result<Identity> {
     let path = repository.join(IDENTITY);
     let doing = || format!("could not read or write `{}`", path.display());
-    if let Some(identity) = fs::read_to_string(&path).ok().and_then(|text| parse(&text)) {
+    if let Some(identity) = known_identity(repository) {
         return Ok(identity);
     }
     let identity = drawn();

@@ -73,6 +73,23 @@ fn lost_objects_of_memory_are_called_what_they_are() {
     project.run(["status"]).exits(7).tells(&object).tells("backup");
 }
 
+#[test]
+fn fsck_says_what_is_damaged_and_mends_it_without_opening_the_memory() {
+    let project = Project::ready().feature("f", "test -f f");
+    project.run(["memory", "fsck"]).exits(0).shows("the memory is sound:");
+    let repository = project.state().join("memory.git");
+    std::fs::write(repository.join("refs/heads/main"), "").unwrap();
+    std::fs::write(repository.join("config"), "[nonsense").unwrap();
+
+    let damaged = project.run(["memory", "fsck"]);
+    damaged.exits(7).shows("damaged: `refs/heads/main` names no commit").shows("the memory is damaged: 2 faults");
+    project.run(["memory", "fsck", "--repair"]).exits(0).shows("mended: `config` in the repository");
+
+    project.run(["memory", "fsck"]).exits(0);
+    assert_eq!(std::fs::read_to_string(project.state().join("found/memory.git__config")).unwrap(), "[nonsense");
+    assert_eq!(project.status("f"), "open");
+}
+
 /// A feature whose check looks into the tracked file `app`, and which fails as committed.
 fn app() -> Project {
     let project = Project::new();

@@ -1,0 +1,220 @@
+//! Every object that the repository holds, each one unpacked and hashed: in files of their own by our own code, since one
+//! that was cut makes libgit2 spin for ever, and in packs by indexing these anew.
+
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::fs;
+use std::io;
+use std::io::Read;
+use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use anyhow::Result;
+use git2::Indexer;
+use git2::Odb;
+use git2::Oid;
+use tempfile::TempDir;
+
+use crate::memory::loose::Loose;
+use crate::memory::object::Object;
+
+/// What lies in the folder `objects`.
+pub(super) struct Inventory {
+    objects: PathBuf,
+    loose: HashSet<Oid>,
+    packed: HashSet<Oid>,
+    odb: Odb<'static>,
+    /// Files whose bytes are not those of the object that they are named after.
+    pub(super) damaged: Vec<Oid>,
+    pub(super) packs: Vec<DamagedPack>,
+    /// Files that are no object, such as half-written ones.
+    pub(super) halves: Vec<String>,
+}
+
+/// A pack that is not whole.
+pub(super) struct DamagedPack {
+    /// Without the last part of the name.
+    pub(super) path: PathBuf,
+    /// The index that the pack should have; none when the pack itself is damaged.
+    pub(super) index: Option<Vec<u8>>,
+    /// Objects that can still be read.
+    pub(super) left: Vec<Oid>,
+    rescued: Option<Rescued>,
+}
+
+/// A copy of a damaged pack that ends as its index says, so that libgit2 reads what is left in it.
+struct Rescued {
+    odb: Odb<'static>,
+    _folder: TempDir,
+}
+
+impl Rescued {
+    fn from(path: &Path, index: &[u8]) -> Result<Self> {
+        let doing = "could not copy a damaged pack of the memory";
+        let folder = tempfile::tempdir().context(doing)?;
+        let pack = folder.path().join("pack");
+        let end = index.len().checked_sub(40).and_then(|at| index.get(at..at + 20)).unwrap_or_default();
+        let copy = || {
+            fs::create_dir(&pack)?;
+            let bytes = fs::read(path.with_extension("pack")).unwrap_or_default();
+            let name = pack.join(path.file_name().unwrap_or_default());
+            fs::write(name.with_extension("pack"), [&bytes, end].concat())?;
+            fs::write(name.with_extension("idx"), index)
+        };
+        copy().context(doing)?;
+        let odb = Odb::new().context(doing)?;
+        odb.add_disk_alternate(&folder.path().to_string_lossy()).context(doing)?;
+        Ok(Self { odb, _folder: folder })
+    }
+
+    fn read(&self, id: Oid) -> Option<Object> {
+        read(&self.odb, id)
+    }
+}
+
+impl DamagedPack {
+    /// Returns an object that is left in it.
+    pub(super) fn read(&self, id: Oid) -> Option<Object> {
+        self.rescued.as_ref()?.read(id)
+    }
+}
+
+fn read(odb: &Odb<'_>, id: Oid) -> Option<Object> {
+    let found = odb.read(id).ok()?;
+    Some(Object { id, kind: found.kind(), bytes: found.data().to_vec() })
+}
+
+impl Inventory {
+    /// Reads all objects.
+    pub(super) fn take(objects: &Path) -> Result<Self> {
+        let odb = Odb::new().context("could not open the memory's objects")?;
+        odb.add_disk_alternate(&objects.to_string_lossy()).context("could not open the memory's objects")?;
+        let mut inventory = Self {
+            objects: objects.to_owned(),
+            loose: HashSet::new(),
+            packed: HashSet::new(),
+            odb,
+            damaged: Vec::new(),
+            packs: Vec::new(),
+            halves: Vec::new(),
+        };
+        let doing = || format!("could not read `{}`", objects.display());
+        for name in names(objects).with_context(doing)? {
+            match name.len() {
+                2 if Oid::from_str(&format!("{name}{}", "0".repeat(38))).is_ok() => {
+                    inventory.take_loose(&name).with_context(doing)?;
+                }
+                _ if name != "info" && name != "pack" => inventory.halves.push(name),
+                _ => {}
+            }
+        }
+        inventory.take_packs()?;
+        Ok(inventory)
+    }
+
+    fn take_loose(&mut self, folder: &str) -> io::Result<()> {
+        for name in names(&self.objects.join(folder))? {
+            let id = Some(format!("{folder}{name}")).filter(|name| name.len() == 40);
+            match id.and_then(|id| Oid::from_str(&id).ok()) {
+                None => self.halves.push(format!("{folder}/{name}")),
+                Some(id) if Loose(&self.objects).is_whole(id) == Some(true) => drop(self.loose.insert(id)),
+                Some(id) => self.damaged.push(id),
+            }
+        }
+        Ok(())
+    }
+
+    fn take_packs(&mut self) -> Result<()> {
+        let folder = self.objects.join("pack");
+        let mut packs: HashMap<String, HashSet<String>> = HashMap::new();
+        for name in names(&folder).unwrap_or_default() {
+            match name.rsplit_once('.') {
+                Some((pack, kind @ ("pack" | "idx"))) if pack.starts_with("pack-") => {
+                    packs.entry(pack.to_owned()).or_default().insert(kind.to_owned());
+                }
+                _ if name.starts_with("tmp_") => self.halves.push(format!("pack/{name}")),
+                _ => {}
+            }
+        }
+        for pack in packs.into_keys() {
+            self.take_pack(&folder.join(pack))?;
+        }
+        Ok(())
+    }
+
+    fn take_pack(&mut self, path: &Path) -> Result<()> {
+        let found = fs::read(path.with_extension("idx")).unwrap_or_default();
+        match indexed_anew(&path.with_extension("pack"))? {
+            Some(index) if index == found => self.packed.extend(named(&index)),
+            Some(index) => {
+                let path = path.to_owned();
+                self.packs.push(DamagedPack { path, left: named(&index), index: Some(index), rescued: None });
+            }
+            None => {
+                let rescued = Rescued::from(path, &found)?;
+                let listed = named(&found).into_iter();
+                let left = listed.filter(|id| rescued.read(*id).is_some()).collect();
+                self.packs.push(DamagedPack { path: path.to_owned(), index: None, left, rescued: Some(rescued) });
+            }
+        }
+        Ok(())
+    }
+
+    /// Tells whether an object is there as a whole.
+    pub(super) fn has(&self, id: Oid) -> bool {
+        self.loose.contains(&id) || self.packed.contains(&id)
+    }
+
+    /// Returns an object; none when it is not there as a whole.
+    pub(super) fn read(&self, id: Oid) -> Option<Object> {
+        if self.loose.contains(&id) {
+            return Loose(&self.objects).read(id);
+        }
+        self.packed.contains(&id).then(|| read(&self.odb, id)).flatten()
+    }
+
+    /// Returns how many objects are there as a whole.
+    pub(super) fn len(&self) -> usize {
+        self.loose.union(&self.packed).count()
+    }
+}
+
+fn names(folder: &Path) -> io::Result<Vec<String>> {
+    let mut names = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        names.push(entry?.file_name().to_string_lossy().into_owned());
+    }
+    names.sort();
+    Ok(names)
+}
+
+/// Reads a pack from its first byte to its last and returns the index that it should have; none when it is damaged.
+fn indexed_anew(pack: &Path) -> Result<Option<Vec<u8>>> {
+    let scratch = tempfile::tempdir().context("could not make a folder to read a pack of the memory in")?;
+    let read = || {
+        let mut indexer = Indexer::new(None, scratch.path(), 0o600, false).ok()?;
+        let mut file = fs::File::open(pack).ok()?;
+        let mut bytes = vec![0; 1 << 16];
+        loop {
+            match file.read(&mut bytes).ok()? {
+                0 => break,
+                length => indexer.write_all(&bytes[..length]).ok()?,
+            }
+        }
+        let name = indexer.commit().ok()?;
+        fs::read(scratch.path().join(format!("pack-{name}.idx"))).ok()
+    };
+    Ok(read())
+}
+
+/// Returns the ids that an index of a pack lists (git's documentation: `gitformat-pack`).
+fn named(index: &[u8]) -> Vec<Oid> {
+    let listed = || {
+        let count = u32::from_be_bytes(index.get(8 + 255 * 4..8 + 256 * 4)?.try_into().ok()?) as usize;
+        index.get(8 + 256 * 4..)?.get(..count.checked_mul(20)?)
+    };
+    let is_known = index.starts_with(b"\xfftOc\0\0\0\x02");
+    listed().filter(|_| is_known).unwrap_or_default().chunks(20).filter_map(|id| Oid::from_bytes(id).ok()).collect()
+}

@@ -1,0 +1,407 @@
+//! Verdicts beside those of git's own `fsck`, over a list of damages.
+
+use std::fs;
+use std::os::unix::fs::symlink;
+use std::path::PathBuf;
+use std::process::Command;
+
+use super::*;
+use crate::memory::fixture::Memory;
+
+/// Makes a memory with a past: files that changed, folders, one that is gone.
+fn memory() -> Memory {
+    let mut memory = Memory::project(&[("features.json", "{}"), ("notes/a.md", "one"), ("notes/deep/b.md", "deep")]);
+    memory.write("notes/a.md", "two");
+    memory.write("progress.md", "first\n");
+    memory.write("notes/a.md", "three");
+    memory
+}
+
+/// Makes the same with everything in one pack, and the journal begun anew.
+fn packed() -> Memory {
+    let memory = memory();
+    memory.store.checkpoint().unwrap();
+    memory.git(&["gc", "--quiet", "--prune=now"]);
+    memory
+}
+
+fn object(memory: &Memory, name: &str) -> PathBuf {
+    let id = memory.git(&["rev-parse", name]);
+    memory.place.repository.join("objects").join(&id[..2]).join(id[2..].trim())
+}
+
+fn in_pack(memory: &Memory, kind: &str) -> PathBuf {
+    let entries = fs::read_dir(memory.place.repository.join("objects/pack")).unwrap();
+    let path =
+        entries.map(|entry| entry.unwrap().path()).find(|path| path.extension().is_some_and(|found| found == kind));
+    path.unwrap()
+}
+
+fn write(path: PathBuf, bytes: &[u8]) {
+    // What git packs is read-only.
+    let _ = fs::remove_file(&path);
+    fs::create_dir_all(path.parent().unwrap()).unwrap();
+    fs::write(path, bytes).unwrap();
+}
+
+fn change(path: PathBuf, change: impl FnOnce(&mut Vec<u8>)) {
+    let mut bytes = fs::read(&path).unwrap();
+    change(&mut bytes);
+    write(path, &bytes);
+}
+
+fn halve(path: PathBuf) {
+    change(path, |bytes| bytes.truncate(bytes.len() / 2));
+}
+
+fn lose_journal(memory: &Memory) {
+    fs::remove_file(Journal::path(&memory.place.state)).unwrap();
+}
+
+fn git_finds_it_sound(memory: &Memory) -> bool {
+    let output = Command::new("git")
+        .arg("--git-dir")
+        .arg(&memory.place.repository)
+        .args(["fsck", "--strict", "--no-dangling"])
+        .envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1")])
+        .output()
+        .unwrap();
+    output.status.success()
+}
+
+/// What git says of a damage.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Git {
+    Damaged,
+    /// It cannot see it.
+    Sound,
+}
+
+/// What is left after `--repair`.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Left {
+    Nothing,
+    /// What is named cannot be had back.
+    Lost(&'static str),
+}
+
+struct Damage {
+    name: &'static str,
+    make: fn() -> Memory,
+    harm: fn(&Memory),
+    git: Git,
+    left: Left,
+}
+
+const MEND: Left = Left::Nothing;
+
+/// Calls of one line each.
+fn damage(name: &'static str, harm: fn(&Memory), git: Git, left: Left) -> Damage {
+    Damage { name, make: memory, harm, git, left }
+}
+
+fn of_packs(name: &'static str, harm: fn(&Memory), left: Left) -> Damage {
+    Damage { name, make: packed, harm, git: Git::Damaged, left }
+}
+
+#[expect(clippy::too_many_lines, reason = "a list")]
+fn damages() -> Vec<Damage> {
+    use Git::Damaged;
+    use Git::Sound;
+    vec![
+        damage("a commit emptied", |m| write(object(m, "main"), b""), Damaged, MEND),
+        damage("a commit cut", |m| halve(object(m, "main~1")), Damaged, MEND),
+        damage("a commit of zeros", |m| write(object(m, "main"), &[0; 200]), Damaged, MEND),
+        damage("a commit deleted", |m| fs::remove_file(object(m, "main~2")).unwrap(), Damaged, MEND),
+        damage("a tree emptied", |m| write(object(m, "main^{tree}"), b""), Damaged, MEND),
+        damage("a tree cut", |m| halve(object(m, "main:notes")), Damaged, MEND),
+        damage(
+            "a tree that is another",
+            |m| drop(fs::copy(object(m, "main:notes"), object(m, "main^{tree}"))),
+            Damaged,
+            MEND,
+        ),
+        damage("a tree deleted", |m| fs::remove_file(object(m, "main:notes/deep")).unwrap(), Damaged, MEND),
+        damage("a file emptied", |m| write(object(m, "main:notes/a.md"), b""), Damaged, MEND),
+        damage("a file cut", |m| halve(object(m, "main:notes/a.md")), Damaged, MEND),
+        damage("a file of garbage", |m| write(object(m, "main~2:notes/a.md"), b"garbage"), Damaged, MEND),
+        damage("a file deleted", |m| fs::remove_file(object(m, "main:features.json")).unwrap(), Damaged, MEND),
+        damage(
+            "a folder in a file's place",
+            |m| {
+                let path = object(m, "main:notes/a.md");
+                fs::remove_file(&path).unwrap();
+                fs::create_dir_all(path.join("x")).unwrap();
+            },
+            Damaged,
+            MEND,
+        ),
+        damage(
+            "a file that is shown, no journal",
+            |m| {
+                write(object(m, "main:notes/a.md"), b"");
+                lose_journal(m);
+            },
+            Damaged,
+            MEND,
+        ),
+        damage(
+            "all folders that are shown, no journal",
+            |m| {
+                let files = ["main^{tree}", "main:notes", "main:notes/deep"].map(|name| object(m, name));
+                files.into_iter().for_each(|path| write(path, b""));
+                lose_journal(m);
+            },
+            Damaged,
+            MEND,
+        ),
+        damage(
+            "a file that a session sent, no journal",
+            |m| {
+                write(object(m, "main~2:notes/a.md"), b"");
+                lose_journal(m);
+                let events = m.place.state.join("sessions/1/events.jsonl");
+                write(events, br#"{"input":{"command":"create","file_text":"two"}}"#);
+            },
+            Damaged,
+            MEND,
+        ),
+        damage(
+            "a file that a session kept, no journal",
+            |m| {
+                write(object(m, "main~2:notes/a.md"), b"");
+                lose_journal(m);
+                write(m.place.state.join("sessions/1/artifacts/note"), b"two");
+            },
+            Damaged,
+            MEND,
+        ),
+        damage(
+            "an older file, no journal",
+            |m| {
+                write(object(m, "main~2:notes/a.md"), b"");
+                lose_journal(m);
+            },
+            Damaged,
+            Left::Lost("the file `notes/a.md` as it was at the commit"),
+        ),
+        damage(
+            "an older folder, no journal",
+            |m| {
+                write(object(m, "main~2:notes"), b"");
+                lose_journal(m);
+            },
+            Damaged,
+            Left::Lost("the folder `notes` as it was at the commit"),
+        ),
+        damage(
+            "an older commit, no journal",
+            |m| {
+                write(object(m, "main~1"), b"");
+                lose_journal(m);
+            },
+            Damaged,
+            Left::Lost("and with it the way to all older ones"),
+        ),
+        damage(
+            "the newest commit, no journal",
+            |m| {
+                write(object(m, "main"), b"");
+                lose_journal(m);
+            },
+            Damaged,
+            MEND,
+        ),
+        damage(
+            "something unreachable cut",
+            |m| {
+                write(m.outside("x"), b"unreachable");
+                let id = m.git(&["hash-object", "-w", m.outside("x").to_str().unwrap()]);
+                halve(m.place.repository.join("objects").join(&id[..2]).join(id[2..].trim()));
+            },
+            Damaged,
+            MEND,
+        ),
+        damage("the branch of nonsense", |m| write(m.place.repository.join(BRANCH), b"nonsense\n"), Damaged, MEND),
+        damage("the branch emptied", |m| write(m.place.repository.join(BRANCH), b""), Damaged, MEND),
+        damage(
+            "the branch at what is not there",
+            |m| write(m.place.repository.join(BRANCH), &[b'1'; 40]),
+            Damaged,
+            MEND,
+        ),
+        damage(
+            "the branch emptied, no journal",
+            |m| {
+                write(m.place.repository.join(BRANCH), b"");
+                lose_journal(m);
+            },
+            Damaged,
+            MEND,
+        ),
+        damage("the branch deleted", |m| fs::remove_file(m.place.repository.join(BRANCH)).unwrap(), Sound, MEND),
+        damage("the branch elsewhere", |m| drop(m.git(&["update-ref", "refs/heads/main", "main~2"])), Sound, MEND),
+        damage(
+            "another ref of nonsense",
+            |m| write(m.place.repository.join("refs/heads/x"), b"nonsense\n"),
+            Damaged,
+            MEND,
+        ),
+        damage("HEAD emptied", |m| write(m.place.repository.join("HEAD"), b""), Damaged, MEND),
+        damage("HEAD elsewhere", |m| write(m.place.repository.join("HEAD"), b"ref: refs/heads/other\n"), Sound, MEND),
+        damage("the config emptied", |m| write(m.place.repository.join("config"), b""), Sound, MEND),
+        damage("the config of nonsense", |m| write(m.place.repository.join("config"), b"[nonsense"), Damaged, MEND),
+        damage(
+            "another place for objects",
+            |m| write(m.place.repository.join("objects/info/alternates"), b"/x\n"),
+            Sound,
+            MEND,
+        ),
+        damage(
+            "grafts",
+            |m| {
+                let graft = m.git(&["rev-parse", "main"]);
+                write(m.place.repository.join("info/grafts"), graft.as_bytes());
+            },
+            Sound,
+            MEND,
+        ),
+        damage("a replacement", |m| drop(m.git(&["replace", "main", "main~1"])), Sound, MEND),
+        damage(
+            "a record of the branch that is wrong",
+            |m| {
+                let log = m.place.repository.join("logs").join(BRANCH);
+                change(log, |bytes| bytes[..40].copy_from_slice(&[b'1'; 40]));
+            },
+            Damaged,
+            MEND,
+        ),
+        damage(
+            "the journal's header",
+            |m| change(Journal::path(&m.place.state), |bytes| bytes[30..9000].fill(7)),
+            Sound,
+            MEND,
+        ),
+        damage(
+            "another memory's journal",
+            |m| {
+                let other = memory();
+                fs::copy(Journal::path(&other.place.state), Journal::path(&m.place.state)).unwrap();
+            },
+            Sound,
+            MEND,
+        ),
+        of_packs("a pack cut", |m| halve(in_pack(m, "pack")), Left::Lost("is missing")),
+        of_packs(
+            "a pack with one wrong byte at its end",
+            |m| change(in_pack(m, "pack"), |b| *b.last_mut().unwrap() ^= 1),
+            MEND,
+        ),
+        of_packs("a pack emptied", |m| write(in_pack(m, "pack"), b""), Left::Lost("is missing")),
+        of_packs("a pack deleted", |m| fs::remove_file(in_pack(m, "pack")).unwrap(), Left::Lost("is missing")),
+        of_packs("an index with a wrong byte", |m| change(in_pack(m, "idx"), |b| b[1100] ^= 1), MEND),
+        of_packs("an index cut", |m| halve(in_pack(m, "idx")), MEND),
+        of_packs("an index deleted", |m| fs::remove_file(in_pack(m, "idx")).unwrap(), MEND),
+    ]
+}
+
+#[test]
+fn a_memory_without_damage_is_sound_loose_or_packed() {
+    for memory in [memory(), packed(), Memory::project(&[])] {
+        let checkup = fsck(&memory.place, Repair::No).unwrap();
+        assert!(git_finds_it_sound(&memory));
+        assert_eq!((checkup.faults, checkup.notes), (vec![], vec![]));
+    }
+    assert_eq!(fsck(&memory().place, Repair::No).unwrap().commits, 6);
+}
+
+#[test]
+fn each_damage_is_seen_as_git_sees_it_and_mended_or_named() {
+    for Damage { name, make, harm, git, left } in damages() {
+        let memory = make();
+        harm(&memory);
+        assert_eq!(git_finds_it_sound(&memory), git == Git::Sound, "{name}: git");
+
+        let before = fsck(&memory.place, Repair::No).unwrap();
+        assert!(!before.is_sound(), "{name}: {before:?}");
+        assert_eq!(fsck(&memory.place, Repair::No).unwrap(), before, "{name}: a look changes nothing");
+
+        let after = fsck(&memory.place, Repair::Yes).unwrap();
+        let unmended: Vec<&str> =
+            after.faults.iter().filter(|fault| !fault.mended).map(|fault| fault.what.as_str()).collect();
+        match left {
+            Left::Nothing => {
+                assert_eq!(unmended, Vec::<&str>::new(), "{name}");
+                assert!(git_finds_it_sound(&memory), "{name}: git, afterwards");
+                let store = memory.open_again();
+                assert_eq!(store.read("features.json").unwrap().as_deref(), Some(&b"{}"[..]), "{name}");
+            }
+            Left::Lost(what) => assert!(unmended.iter().any(|fault| fault.contains(what)), "{name}: {unmended:?}"),
+        }
+        let again = fsck(&memory.place, Repair::Yes).unwrap();
+        assert_eq!(again.faults.len(), unmended.len(), "{name}: {again:?}");
+    }
+}
+
+#[test]
+fn what_is_set_aside_is_kept() {
+    let memory = memory();
+    write(object(&memory, "main:notes/a.md"), b"garbage");
+    write(memory.place.repository.join("info/grafts"), b"planted");
+    fsck(&memory.place, Repair::Yes).unwrap();
+    let found = memory.place.state.join("found");
+    let kept: Vec<Vec<u8>> =
+        fs::read_dir(found).unwrap().map(|entry| fs::read(entry.unwrap().path()).unwrap()).collect();
+    assert!(kept.contains(&b"garbage".to_vec()) && kept.contains(&b"planted".to_vec()));
+}
+
+#[test]
+fn what_a_kill_leaves_is_a_note_and_goes_with_a_repair() {
+    let memory = memory();
+    let left = ["refs/heads/main.lock", "HEAD.lock", "objects/tmp_object_1_0", "objects/pack/tmp_pack_x"];
+    left.iter().for_each(|name| write(memory.place.repository.join(name), b"x"));
+    write(memory.place.state.join("view.json"), b"{\"views");
+    let before = fsck(&memory.place, Repair::No).unwrap();
+    assert!(before.is_sound() && before.notes.len() == 5, "{before:?}");
+    let after = fsck(&memory.place, Repair::Yes).unwrap();
+    assert_eq!((after.faults, after.notes), (vec![], vec![]));
+    assert!(left.iter().all(|name| !memory.place.repository.join(name).exists()));
+}
+
+#[test]
+fn a_copied_memory_and_one_without_a_journal_are_sound() {
+    let memory = memory();
+    lose_journal(&memory);
+    let checkup = fsck(&memory.place, Repair::No).unwrap();
+    assert!(checkup.is_sound() && checkup.notes[0].contains("no journal"), "{checkup:?}");
+    assert!(fsck(&memory.place, Repair::Yes).unwrap().notes.is_empty());
+
+    let copy = memory.outside("copy");
+    let copied = Command::new("cp").arg("-r").arg(&memory.place.state).arg(&copy).status().unwrap();
+    assert!(copied.success());
+    let place = Place { repository: copy.join("memory.git"), state: copy, ..memory.place.clone() };
+    assert!(fsck(&place, Repair::No).unwrap().is_sound());
+}
+
+#[test]
+fn a_memory_that_is_gone_is_said_to_be() {
+    let memory = memory();
+    fs::remove_dir_all(&memory.place.repository).unwrap();
+    assert!(fsck(&memory.place, Repair::No).is_err_and(|error| error.to_string().contains("is gone")));
+    symlink("/nowhere", &memory.place.repository).unwrap();
+    assert!(fsck(&memory.place, Repair::Yes).is_err());
+}
+
+#[test]
+fn a_newest_commit_that_is_lost_is_named_and_the_one_before_it_counts() {
+    let memory = memory();
+    write(object(&memory, "main"), b"");
+    let (newest, before) = (memory.git(&["rev-parse", "main"]), memory.git(&["rev-parse", "main@{1}"]));
+    lose_journal(&memory);
+    let after = fsck(&memory.place, Repair::Yes).unwrap();
+    assert!(after.is_sound(), "{after:?}");
+    let lost =
+        format!("the commit {} is lost; the memory goes on from the one before it, {}", newest.trim(), before.trim());
+    assert_eq!(after.notes, [lost]);
+    assert_eq!(memory.open_again().read("notes/a.md").unwrap().as_deref(), Some(&b"two"[..]));
+}
