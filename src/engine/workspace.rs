@@ -406,7 +406,7 @@ pub(in crate::engine) fn named(survivors: &[Survivor]) -> String {
 
 /// Says for a person what was found in the view.
 fn described(findings: &Findings) -> Vec<String> {
-    let mut lines: Vec<String> = Vec::new();
+    let mut lines: Vec<String> = findings.undone.clone();
     for kept in &findings.moved {
         lines.push(format!(
             "something else moved the memory's branch; it was put back, and what was found is kept: {kept}"

@@ -30,12 +30,14 @@ pub struct Findings {
     pub refused: Vec<(String, String)>,
     /// The refs that keep what the branch was moved to by something else; it was put back.
     pub moved: Vec<String>,
+    /// What something else did to the memory's repository and its journal, in sentences; it was undone.
+    pub undone: Vec<String>,
 }
 
 impl Findings {
     /// Tells whether a protected file, or the branch itself, was changed behind longhaul's back.
     pub fn tampered(&self) -> bool {
-        !self.restored.is_empty() || !self.moved.is_empty()
+        !self.restored.is_empty() || !self.moved.is_empty() || !self.undone.is_empty()
     }
 
     /// Tells whether nothing was found.
@@ -50,6 +52,7 @@ impl Findings {
         self.set_aside.extend(other.set_aside);
         self.refused.extend(other.refused);
         self.moved.extend(other.moved);
+        self.undone.extend(other.undone);
     }
 }
 

@@ -5,6 +5,8 @@ use std::fs::OpenOptions;
 use std::io;
 use std::io::ErrorKind;
 use std::io::Write;
+use std::path::Path;
+use std::path::PathBuf;
 use std::thread;
 use std::time::Duration;
 
@@ -15,9 +17,8 @@ use git2::ErrorCode;
 use git2::Oid;
 use rustix::fs::CWD;
 
-use crate::failure::Failure;
-use crate::failure::Kind;
 use crate::memory::exchange;
+use crate::memory::layout;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
 
@@ -42,24 +43,8 @@ pub(super) enum From {
 /// process leaves one for so long.
 const GIT_LOCK: Duration = Duration::from_millis(500);
 const PAUSE: Duration = Duration::from_millis(10);
-
-/// Points HEAD at the branch again when somebody moved it away; the branch itself is the truth.
-pub(super) fn attach_head(repository: &Repository) -> Result<()> {
-    let folder = repository.git.path();
-    let (head, attached) = (folder.join("HEAD"), format!("ref: {BRANCH}\n"));
-    if fs::read(&head).is_ok_and(|text| text == attached.as_bytes()) {
-        return Ok(());
-    }
-    if !folder.join("objects").is_dir() {
-        let gone = format!("the memory at `{}` is gone", folder.display());
-        let hint = "bring it back, for example from a backup, before anything else is run";
-        return Err(Failure::new(Kind::Integrity, gone).hint(hint).into());
-    }
-    // By hand, because libgit2 does not replace a HEAD that it cannot read, such as an emptied one.
-    let new = folder.join("HEAD.longhaul-new");
-    let attach = || fs::write(&new, &attached).and_then(|()| fs::rename(&new, &head));
-    attach().context("could not point the memory's HEAD at `main`")
-}
+/// How often locks are cleared before a move is given up.
+const TRIES: usize = 20;
 
 /// Returns the newest commit, if there is one yet.
 pub(super) fn head(repository: &Repository) -> Result<Option<String>> {
@@ -72,18 +57,13 @@ pub(super) fn head(repository: &Repository) -> Result<Option<String>> {
 
 /// Moves the branch to `new`, unsynced, and waits a little for who holds it; what nobody holds any more is removed.
 pub(super) fn move_branch(repository: &Repository, from: From, new: Oid, why: (&str, i64)) -> Result<Moved> {
-    let mut waited = Duration::ZERO;
-    loop {
-        match try_move(repository, from, new, why)? {
-            Some(moved) => return Ok(moved),
-            None if waited < GIT_LOCK => {
-                thread::sleep(PAUSE);
-                waited += PAUSE;
-            }
-            None if remove_locks(repository)? => waited = Duration::ZERO,
-            None => bail!("the memory's branch is locked, and no lock file is there to remove"),
+    for _ in 0..TRIES {
+        if let Some(moved) = try_move(repository, from, new, why)? {
+            return Ok(moved);
         }
+        clear_locks(repository.git.path())?;
     }
+    bail!("something keeps locking the memory's branch")
 }
 
 /// Moves the branch once; none when a lock file is in the way.
@@ -148,16 +128,22 @@ pub(super) fn newest_logged(repository: &Repository) -> Option<Oid> {
     named.into_iter().find(|commit| repository::is_sound(repository, *commit))
 }
 
-/// Removes the lock files that a killed process left in the way of the branch; tells whether there were any.
-fn remove_locks(repository: &Repository) -> Result<bool> {
-    let mut removed = false;
-    for name in ["refs/heads/main.lock", "packed-refs.lock", "HEAD.lock"] {
-        let path = repository.git.path().join(name);
-        match fs::remove_file(&path) {
-            Ok(()) => removed = true,
-            Err(error) if error.kind() == ErrorKind::NotFound => {}
-            Err(error) => return Err(error).with_context(|| format!("could not remove `{}`", path.display())),
+/// Removes the lock files that killed processes left, and returns them; who still holds one has a moment to end.
+pub(super) fn clear_locks(repository: &Path) -> Result<Vec<PathBuf>> {
+    let mut waited = Duration::ZERO;
+    while waited < GIT_LOCK && !layout::locks(repository).is_empty() {
+        thread::sleep(PAUSE);
+        waited += PAUSE;
+    }
+    let locks = layout::locks(repository);
+    for path in &locks {
+        let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        match removed {
+            Err(error) if error.kind() != ErrorKind::NotFound => {
+                return Err(error).with_context(|| format!("could not remove `{}`", path.display()));
+            }
+            _ => {}
         }
     }
-    Ok(removed)
+    Ok(locks)
 }

@@ -94,6 +94,14 @@ pub fn fsck(place: &Place, repair: Repair) -> Result<Checkup> {
     Ok(after)
 }
 
+/// Tells whether a repository has a commit with all its files and all that came before.
+pub(super) fn holds(repository: &Path, head: Option<Oid>) -> Result<bool> {
+    let inventory = Inventory::take(&repository.join("objects"))?;
+    let mut walk = Walk::of(&inventory);
+    head.into_iter().for_each(|head| walk.from(head));
+    Ok(walk.missing.is_empty())
+}
+
 /// Everything there is to say about a memory.
 struct Look<'p> {
     place: &'p Place,

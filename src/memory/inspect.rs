@@ -7,13 +7,13 @@ use anyhow::bail;
 
 use crate::memory::adoption;
 use crate::memory::adoption::Findings;
-use crate::memory::branch;
 use crate::memory::change::Change;
 use crate::memory::compare;
 use crate::memory::compare::Scope;
 use crate::memory::index::INDEX;
 use crate::memory::repository;
 use crate::memory::repository::Entry;
+use crate::memory::seal::Depth;
 use crate::memory::snapshot::Snapshot;
 use crate::memory::store::Store;
 use crate::memory::torn;
@@ -30,8 +30,11 @@ impl Store {
     /// since the last inspection.
     pub fn inspect(&mut self, origin: &Origin, keep_in: &Path) -> Result<Findings> {
         let _lock = self.lock()?;
-        branch::attach_head(&self.repository)?;
-        repository::sweep(&self.repository)?;
+        if !self.watches() {
+            return Ok(Findings::default());
+        }
+        self.keep_seal(Depth::Everything)?;
+        repository::sweep(&self.repository.objects())?;
         View::of(&self.place).prepare()?;
         self.settle(Scope::Everything, origin, keep_in)?;
         Ok(std::mem::take(&mut self.pending))
@@ -51,11 +54,17 @@ impl Store {
 
     fn settle(&mut self, scope: Scope<'_>, origin: &Origin, keep_in: &Path) -> Result<()> {
         let mut findings = Findings::default();
+        if !self.watches() {
+            return Ok(());
+        }
         for _ in 0..write::TRIES {
             // After a try in vain only what was moved aside has happened.
             findings.adopted.clear();
             findings.projected.clear();
             findings.refused.clear();
+            if let Scope::Paths(paths) = scope {
+                self.keep_seal(Depth::Paths(&[paths, &[INDEX]].concat()))?;
+            }
             self.put_branch_back()?;
             let head = self.head()?;
             let snapshot = Snapshot::of(&self.repository, head.clone());

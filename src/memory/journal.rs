@@ -12,6 +12,7 @@ use std::fs::File;
 use std::fs::OpenOptions;
 use std::io;
 use std::os::unix::fs::FileExt;
+use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -78,6 +79,8 @@ pub(super) struct Journal {
     /// Bytes that the file has.
     size: u64,
     head: Option<Oid>,
+    /// Where the newest record begins, and what it begins with.
+    last: Option<(u64, [u8; PREFIX])>,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -107,7 +110,16 @@ impl Journal {
             file.sync_all()?;
             fs::rename(&new, &path)?;
             File::open(state)?.sync_all()?;
-            Ok::<_, io::Error>(Self { file, identity, header, end: FIRST, number: 0, size: FIRST + STEP, head })
+            Ok::<_, io::Error>(Self {
+                file,
+                identity,
+                header,
+                end: FIRST,
+                number: 0,
+                size: FIRST + STEP,
+                head,
+                last: None,
+            })
         };
         make().with_context(|| format!("could not make the journal `{}`", path.display()))
     }
@@ -116,6 +128,10 @@ impl Journal {
     pub(super) fn open(state: &Path, identity: &Identity) -> Result<Found> {
         let path = Self::path(state);
         let doing = || format!("could not read the journal `{}`", path.display());
+        // A link, or a folder, nobody of us put there.
+        if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Ok(Found::Foreign);
+        }
         let writable = OpenOptions::new().read(true).write(true).open(&path);
         // On a disk that cannot be written it is read all the same.
         let file = match writable.or_else(|_| File::open(&path)) {
@@ -124,7 +140,8 @@ impl Journal {
         };
         let size = file.metadata().with_context(doing)?.len();
         let Some(header) = newest_header(&file, identity).with_context(doing)? else { return Ok(Found::Foreign) };
-        let mut journal = Self { file, identity: *identity, header, end: FIRST, number: 0, size, head: header.head };
+        let mut journal =
+            Self { file, identity: *identity, header, end: FIRST, number: 0, size, head: header.head, last: None };
         journal.read_on(&mut |_| Ok(()))?;
         Ok(Found::Journal(journal))
     }
@@ -132,6 +149,31 @@ impl Journal {
     /// Returns where the branch has to be.
     pub(super) fn head(&self) -> Option<Oid> {
         self.head
+    }
+
+    /// Returns the memory that it belongs to.
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Returns where the newest record begins.
+    #[cfg(test)]
+    pub(super) fn begin_of_last(&self) -> Option<u64> {
+        self.last.map(|(at, _)| at)
+    }
+
+    /// Tells whether its file lies where it was opened, and holds what was read from it and written to it.
+    pub(super) fn is_intact(&self, state: &Path) -> bool {
+        let identity = |found: &fs::Metadata| (found.dev(), found.ino());
+        let there = fs::symlink_metadata(Self::path(state)).is_ok_and(|there| {
+            there.is_file() && self.file.metadata().is_ok_and(|ours| identity(&ours) == identity(&there))
+        });
+        let header = newest_header(&self.file, &self.identity).ok().flatten();
+        let last = self.last.is_none_or(|(at, begun)| {
+            let mut found = [0; PREFIX];
+            read_whole(&self.file, &mut found, at).is_ok_and(|whole| whole) && found == begun
+        });
+        there && header == Some(self.header) && last
     }
 
     /// Tells how many commits there are since the checkpoint.
@@ -148,7 +190,7 @@ impl Journal {
     /// Takes in what other processes have written since.
     pub(super) fn refresh(&mut self) -> Result<()> {
         let newest = newest_header(&self.file, &self.identity).context("could not read the journal")?;
-        if let Some(newest) = newest.filter(|newest| *newest != self.header) {
+        if let Some(newest) = newest.filter(|newest| newest.generation > self.header.generation) {
             self.header = newest;
             self.begin();
         }
@@ -176,6 +218,7 @@ impl Journal {
             let _ = self.file.sync_data();
             return Err(error).context("could not write the journal; is the disk full, or read-only?");
         }
+        self.last = bytes.first_chunk().map(|begun| (self.end, *begun));
         (self.end, self.size, self.number) = (end, self.size.max(grown), self.number + 1);
         self.head = Some(record.new);
         Ok(Appended::Yes)
@@ -208,11 +251,12 @@ impl Journal {
     }
 
     fn begin(&mut self) {
-        (self.end, self.number, self.head) = (FIRST, 0, self.header.head);
+        (self.end, self.number, self.head, self.last) = (FIRST, 0, self.header.head, None);
     }
 
     fn read_on(&mut self, take: &mut dyn FnMut(Record) -> Result<()>) -> Result<()> {
-        while let Some((record, length)) = self.record().context("could not read the journal")? {
+        while let Some((record, begun, length)) = self.record().context("could not read the journal")? {
+            self.last = Some((self.end, begun));
             self.end += length as u64;
             self.number += 1;
             self.head = Some(record.new);
@@ -222,7 +266,7 @@ impl Journal {
     }
 
     /// Reads the record at the end as known; none when there is no whole one that follows.
-    fn record(&self) -> io::Result<Option<(Record, usize)>> {
+    fn record(&self) -> io::Result<Option<(Record, [u8; PREFIX], usize)>> {
         let mut prefix = [0; PREFIX];
         if !read_whole(&self.file, &mut prefix, self.end)? {
             return Ok(None);
@@ -237,7 +281,7 @@ impl Journal {
         {
             return Ok(None);
         }
-        Ok(decode(&body).map(|record| (record, PREFIX + body.len())))
+        Ok(decode(&body).map(|record| (record, prefix, PREFIX + body.len())))
     }
 
     fn encode(&self, record: &Record) -> Vec<u8> {

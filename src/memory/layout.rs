@@ -37,6 +37,9 @@ const OWN_SETTINGS: [(&str, &[&str]); 7] = [
     ("core.logallrefupdates", &[]),
 ];
 
+/// The locks of git beside those of the refs.
+const LOCKS: [&str; 5] = ["HEAD.lock", "packed-refs.lock", "config.lock", "index.lock", "shallow.lock"];
+
 /// Something that has no place in the repository.
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub(super) struct Foreign {
@@ -69,6 +72,33 @@ pub(super) fn look(repository: &Path) -> Vec<Foreign> {
     }
     if let Some((why, emptied)) = foreign_text(&repository.join("config"), &|text| config_fault(repository, text)) {
         take("config", &why, emptied);
+    }
+    found
+}
+
+impl Foreign {
+    /// Says what was found and where it is kept.
+    pub(super) fn told(&self, kept: Option<&Path>) -> String {
+        let kept = kept.map(|kept| format!("; what was found is kept as `{}`", kept.display())).unwrap_or_default();
+        format!("`{}` of the memory's repository was put in order ({}){kept}", self.name, self.why)
+    }
+}
+
+/// Returns the lock files of those who change refs or settings.
+pub(super) fn locks(repository: &Path) -> Vec<PathBuf> {
+    let mut found: Vec<PathBuf> =
+        LOCKS.iter().map(|name| repository.join(name)).filter(|path| fs::symlink_metadata(path).is_ok()).collect();
+    let mut folders = vec![repository.join("refs")];
+    while let Some(folder) = folders.pop() {
+        // A folder that is gone has no locks.
+        let Ok(entries) = fs::read_dir(&folder) else { continue };
+        for entry in entries.flatten() {
+            match entry.file_type() {
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                _ if entry.path().extension().is_some_and(|end| end == "lock") => found.push(entry.path()),
+                _ => {}
+            }
+        }
     }
     found
 }

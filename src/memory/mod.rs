@@ -47,6 +47,7 @@ mod recovery;
 mod repository;
 mod restore;
 mod screen;
+mod seal;
 #[cfg(test)]
 mod skew;
 mod snapshot;

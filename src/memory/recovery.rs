@@ -6,23 +6,30 @@
 use std::collections::hash_map::RandomState;
 use std::fs;
 use std::fs::File;
+use std::fs::OpenOptions;
 use std::hash::BuildHasher;
 use std::hash::Hasher;
+use std::io;
+use std::io::ErrorKind;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 
 use anyhow::Context;
 use anyhow::Result;
 use git2::Oid;
 
-use crate::failure::Failure;
-use crate::failure::Kind;
+use crate::clock::Clock;
 use crate::memory::Place;
 use crate::memory::branch;
+use crate::memory::branch::BRANCH;
 use crate::memory::branch::From;
 use crate::memory::journal;
 use crate::memory::journal::Identity;
 use crate::memory::journal::Journal;
+use crate::memory::layout;
 use crate::memory::loose::Loose;
+use crate::memory::object::Object;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
 
@@ -37,9 +44,18 @@ pub(super) struct Found {
     pub(super) journal: Option<Journal>,
     /// What was found and done, in sentences.
     pub(super) told: Vec<String>,
+    pub(super) order: Order,
 }
 
-/// Opens a memory to read, while another process writes or the disk cannot be written; changes nothing.
+/// Whether what a kill or a power cut left was put in order, or is only seen past.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Order {
+    Made,
+    Seen,
+}
+
+/// Opens a memory to read, while another process writes or the disk cannot be written; changes nothing. What is only in the
+/// journal is read from there.
 pub(super) fn look(place: &Place) -> Result<Found> {
     let identity = known_identity(&place.repository);
     let found = identity.map(|identity| Journal::open(&place.state, &identity)).transpose()?;
@@ -47,26 +63,47 @@ pub(super) fn look(place: &Place) -> Result<Found> {
         Some(journal::Found::Journal(journal)) => Some(journal),
         _ => None,
     };
-    let objects = place.repository.join("objects");
+    let repository = repository::open(&place.repository)?;
     if let Some(journal) = &mut journal {
-        journal.each(&mut |record| match record
-            .objects
-            .iter()
-            .all(|object| Loose(&objects).is_whole(object.id) == Some(true))
-        {
-            true => Ok(()),
-            false => {
-                let text = "the memory has to be put in order first, and it cannot be written";
-                Err(Failure::new(Kind::Failed, text).hint("make its disk writable and run the command again").into())
-            }
+        let objects = repository.objects();
+        let mut unwritten = Vec::new();
+        journal.each(&mut |record| {
+            let is_missing = |object: &Object| Loose(&objects).is_whole(object.id) != Some(true);
+            unwritten.extend(record.objects.into_iter().filter(is_missing));
+            Ok(())
         })?;
+        if !unwritten.is_empty() {
+            repository::lay_over(&repository, &unwritten)?;
+        }
     }
-    Ok(Found { repository: repository::open(&place.repository)?, journal, told: Vec::new() })
+    Ok(Found { repository, journal, told: Vec::new(), order: Order::Seen })
+}
+
+/// Opens a memory under the write lock and puts it in order; on a disk that cannot take that it is only looked at.
+pub(super) fn open_or_look(place: &Place) -> Result<Found> {
+    open(place).or_else(|error| {
+        if !is_of_the_disk(&error) {
+            return Err(error);
+        }
+        let mut found = look(place)?;
+        found
+            .told
+            .push(format!("the memory can be read and not written, since it cannot be put in order before: {error:#}"));
+        Ok(found)
+    })
+}
+
+/// Tells whether a disk that takes nothing is the cause, and not what lies there.
+fn is_of_the_disk(error: &anyhow::Error) -> bool {
+    use ErrorKind::*;
+    let kinds = [StorageFull, QuotaExceeded, ReadOnlyFilesystem, PermissionDenied];
+    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|error| kinds.contains(&error.kind()))
 }
 
 /// Opens a memory and puts it in order; to be called under the write lock.
 pub(super) fn open(place: &Place) -> Result<Found> {
-    let mut told = Vec::new();
+    let mut told = tidy(place)?;
+    let is_known = known_identity(&place.repository).is_some();
     let identity = identity(&place.repository)?;
     let known = match Journal::open(&place.state, &identity)? {
         journal::Found::Journal(mut journal) => {
@@ -82,7 +119,12 @@ pub(super) fn open(place: &Place) -> Result<Found> {
             told.push("the journal of the memory is damaged or another memory's; it was set aside".to_owned());
             None
         }
-        journal::Found::Nothing => None,
+        journal::Found::Nothing => {
+            if is_known && place.repository.join(BRANCH).exists() {
+                told.push("the journal of the memory is gone; it goes on from its branch as it is".to_owned());
+            }
+            None
+        }
     };
     let repository = repository::open(&place.repository)?;
     let journal = match known {
@@ -95,7 +137,45 @@ pub(super) fn open(place: &Place) -> Result<Found> {
         }
         None => begin(place, &repository, identity, &mut told)?,
     };
-    Ok(Found { repository, journal: Some(journal), told })
+    note(&place.state, &told);
+    Ok(Found { repository, journal: Some(journal), told, order: Order::Made })
+}
+
+/// Takes away what killed processes left in the way, and what has no place in the repository.
+fn tidy(place: &Place) -> Result<Vec<String>> {
+    let (repository, objects) = (&place.repository, place.repository.join("objects"));
+    let mut told = Vec::new();
+    // What is no repository at all, opening it says.
+    if !objects.is_dir() {
+        return Ok(told);
+    }
+    let locks = branch::clear_locks(repository)?.len();
+    if locks > 0 {
+        told.push(format!("locks that killed processes had left in the memory were removed: {locks}"));
+    }
+    let halves = repository::sweep(&objects)?;
+    if halves > 0 {
+        told.push(format!("half-written objects of killed processes were removed from the memory: {halves}"));
+    }
+    for foreign in layout::look(repository) {
+        let kept = layout::set_aside(repository, &foreign, &place.state.join("found"))?;
+        told.push(foreign.told(kept.as_deref()));
+    }
+    Ok(told)
+}
+
+/// Writes down what was found and done, as the events of sessions are. That it could not be written is no reason to stop.
+fn note(state: &Path, told: &[String]) {
+    let now = Clock::system().now().to_string();
+    let lines = told.iter().map(|text| {
+        let event = serde_json::json!({"at": now, "event": "recovered", "text": text});
+        format!("{event}\n")
+    });
+    let lines: String = lines.collect();
+    if !lines.is_empty() {
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(state.join("events.jsonl"));
+        let _ = file.and_then(|mut file| file.write_all(lines.as_bytes()));
+    }
 }
 
 /// Syncs all files of the memory and begins the journal anew.
@@ -192,16 +272,20 @@ pub(super) fn known_identity(repository: &Path) -> Option<Identity> {
 
 /// Reads the memory's identity, or gives it one.
 pub(super) fn identity(repository: &Path) -> Result<Identity> {
-    let path = repository.join(IDENTITY);
-    let doing = || format!("could not read or write `{}`", path.display());
     if let Some(identity) = known_identity(repository) {
         return Ok(identity);
     }
     let identity = drawn();
-    let text: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
-    let new = repository.join("longhaul-id.new");
-    fs::write(&new, format!("{text}\n")).and_then(|()| fs::rename(&new, &path)).with_context(doing)?;
+    name(repository, &identity)?;
     Ok(identity)
+}
+
+/// Writes down which memory it is.
+pub(super) fn name(repository: &Path, identity: &Identity) -> Result<()> {
+    let path = repository.join(IDENTITY);
+    let text: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
+    layout::replace(&path, format!("{text}\n").as_bytes())
+        .with_context(|| format!("could not write `{}`", path.display()))
 }
 
 fn drawn() -> Identity {
@@ -282,7 +366,7 @@ mod tests {
         let store = memory.open_again();
         assert_eq!(store.read("notes/a.md").unwrap().as_deref(), Some(&b"text 2\n"[..]));
         let told = store.recovered();
-        assert!(told[0].contains("git's record has it at"), "{told:?}");
+        assert!(told.iter().any(|text| text.contains("git's record has it at")), "{told:?}");
     }
 
     #[test]
@@ -321,6 +405,59 @@ mod tests {
         assert!(memory.store.recovered().is_empty());
         write(&mut memory, 1);
         assert_eq!(memory.committed("notes/a.md").as_deref(), Some("text 1\n"));
+    }
+
+    #[test]
+    fn what_killed_processes_left_is_removed_told_and_written_down() {
+        let mut memory = Memory::project(&[("notes/a.md", "mine")]);
+        write(&mut memory, 1);
+        let left = ["refs/heads/main.lock", "packed-refs.lock", "objects/tmp_object_1_2"];
+        left.iter().for_each(|name| fs::write(memory.place.repository.join(name), "").unwrap());
+        fs::write(memory.place.repository.join("HEAD"), "").unwrap();
+        let told = memory.open_again().recovered();
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert!(left.iter().all(|name| !memory.place.repository.join(name).exists()));
+        let events = fs::read_to_string(memory.place.state.join("events.jsonl")).unwrap();
+        let events: Vec<serde_json::Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let texts: Vec<_> = events.iter().map(|event| event["text"].as_str().unwrap()).collect();
+        assert_eq!(texts, told);
+        assert!(memory.open_again().recovered().is_empty());
+    }
+
+    #[test]
+    fn what_only_the_journal_has_is_read_from_there_and_nothing_is_written() {
+        for (cut, make) in CUTS.iter().enumerate() {
+            let mut memory = Memory::project(&[]);
+            (1..=3).for_each(|number| write(&mut memory, number));
+            let files = files_of_head(&memory);
+            files.iter().for_each(|file| make(file));
+            fs::write(memory.place.repository.join("refs/heads/main"), "").unwrap();
+            let held = memory.store.lock().unwrap();
+            let other = memory.open_again();
+            assert_eq!(other.read("notes/a.md").unwrap().as_deref(), Some(&b"text 3\n"[..]), "{cut}");
+            assert_eq!(other.list().unwrap(), [("notes/a.md".to_owned(), 7)], "{cut}");
+            assert_eq!(other.history(&crate::memory::Filter::default()).unwrap().len(), 3, "{cut}");
+            for file in &files {
+                let id = file.iter().rev().take(2).map(|part| part.to_str().unwrap()).collect::<Vec<_>>();
+                let id = Oid::from_str(&format!("{}{}", id[1], id[0])).unwrap();
+                assert_ne!(Loose(&memory.place.repository.join("objects")).is_whole(id), Some(true), "{cut}");
+            }
+            drop(held);
+        }
+    }
+
+    #[test]
+    fn only_a_disk_that_takes_nothing_is_looked_past() {
+        for (kind, expected) in [
+            (ErrorKind::StorageFull, true),
+            (ErrorKind::ReadOnlyFilesystem, true),
+            (ErrorKind::QuotaExceeded, true),
+            (ErrorKind::InvalidData, false),
+            (ErrorKind::NotFound, false),
+        ] {
+            let error = anyhow::Error::new(io::Error::from(kind)).context("could not");
+            assert_eq!(is_of_the_disk(&error), expected, "{kind:?}");
+        }
     }
 
     #[test]

@@ -7,6 +7,7 @@
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
+use std::collections::HashSet;
 use std::fs;
 use std::path::Path;
 use std::path::PathBuf;
@@ -26,6 +27,7 @@ use crate::memory::journal::Record;
 use crate::memory::loose;
 use crate::memory::loose::Loose;
 use crate::memory::object;
+use crate::memory::object::Object;
 use crate::memory::object::Signed;
 use crate::memory::tree;
 use crate::memory::tree::Row;
@@ -33,6 +35,8 @@ use crate::memory::tree::Trees;
 
 /// Trees that are remembered; most of them come up again at the next write.
 const REMEMBERED: usize = 4096;
+/// Where objects in memory are asked for: before those on disk.
+const OVER_ALL: i32 = 999;
 
 /// An open memory repository.
 pub(super) struct Repository {
@@ -40,6 +44,8 @@ pub(super) struct Repository {
     trees: RefCell<HashMap<Oid, Arc<[u8]>>>,
     /// Files in a folder and all below it.
     counts: RefCell<HashMap<Oid, usize>>,
+    /// Objects that are read from memory, whatever their files hold.
+    laid_over: RefCell<HashSet<Oid>>,
 }
 
 /// What lies at a path of a commit.
@@ -72,7 +78,8 @@ pub(super) fn open(path: &Path) -> Result<Repository> {
         }
     })?;
     git.set_config(&own_config(path).with_context(doing)?).with_context(doing)?;
-    Ok(Repository { git, trees: RefCell::default(), counts: RefCell::default() })
+    let (trees, counts, laid_over) = Default::default();
+    Ok(Repository { git, trees, counts, laid_over })
 }
 
 fn own_config(path: &Path) -> Result<git2::Config, git2::Error> {
@@ -193,12 +200,10 @@ impl Trees for Repository {
         if let Some(known) = self.trees.borrow().get(&id) {
             return Ok(known.clone());
         }
-        let odb = self.git.odb().context("could not open the memory's objects")?;
-        let bytes: Arc<[u8]> = match odb.read(id) {
-            Ok(object) => object.data().into(),
-            // Git knows it without an object.
-            Err(_) if id == Oid::hash_object(ObjectType::Tree, b"")? => Arc::new([]),
-            Err(error) => return Err(unreadable(self, &id.to_string(), &error)),
+        // Git knows the empty one without an object.
+        let bytes: Arc<[u8]> = match id == Oid::hash_object(ObjectType::Tree, b"")? {
+            true => Arc::new([]),
+            false => self.object(id)?.into(),
         };
         self.remember(id, bytes.clone());
         Ok(bytes)
@@ -214,6 +219,38 @@ impl Repository {
         trees.insert(id, bytes);
     }
 
+    /// Returns the bytes of an object. A file of its own is read by our own code: one that was cut makes libgit2 spin.
+    fn object(&self, id: Oid) -> Result<Vec<u8>> {
+        let objects = self.objects();
+        if !self.laid_over.borrow().contains(&id) {
+            match Loose(&objects).read(id) {
+                Some(object) => return Ok(object.bytes),
+                None if Loose(&objects).is_whole(id).is_some() => return Err(damaged(id)),
+                None => {}
+            }
+        }
+        let odb = self.git.odb().context("could not open the memory's objects")?;
+        let found = odb.read(id).map_err(|error| unreadable(self, &id.to_string(), &error))?;
+        Ok(found.data().to_vec())
+    }
+
+    /// Tells whether an object can be asked of libgit2.
+    fn is_askable(&self, id: Oid) -> bool {
+        self.laid_over.borrow().contains(&id) || Loose(&self.objects()).is_whole(id) != Some(false)
+    }
+
+    /// Tells whether there is an object, in whatever form; its bytes are not looked at.
+    pub(super) fn has(&self, id: Oid) -> Result<bool> {
+        let odb = self.git.odb().context("could not open the memory's objects")?;
+        Ok(odb.exists(id) || id == Oid::hash_object(ObjectType::Tree, b"")?)
+    }
+
+    /// Returns a folder that was read or written lately.
+    pub(super) fn remembered(&self, id: Oid) -> Option<Object> {
+        let bytes = self.trees.borrow().get(&id)?.to_vec();
+        Some(Object { id, kind: ObjectType::Tree, bytes })
+    }
+
     /// Returns the folder of its objects.
     pub(super) fn objects(&self) -> PathBuf {
         self.git.path().join("objects")
@@ -222,8 +259,7 @@ impl Repository {
 
 /// Returns the bytes with this id.
 pub(super) fn read(repository: &Repository, blob: &str) -> Result<Vec<u8>> {
-    let found = repository.git.find_blob(oid(blob)?).map_err(|error| unreadable(repository, blob, &error))?;
-    Ok(found.content().to_vec())
+    repository.object(oid(blob)?)
 }
 
 /// Returns how many bytes have this id, without reading them all.
@@ -274,8 +310,7 @@ pub(super) fn write(repository: &Repository, commit: &Record) -> Result<()> {
 /// Tells whether a commit and its tree can be read. Files of their own are looked at first: one that was cut makes libgit2
 /// spin for ever.
 pub(super) fn is_sound(repository: &Repository, commit: Oid) -> bool {
-    let objects = repository.objects();
-    let whole = |id: Oid| Loose(&objects).is_whole(id) != Some(false);
+    let whole = |id: Oid| repository.is_askable(id);
     whole(commit)
         && repository
             .git
@@ -288,19 +323,37 @@ pub(super) fn descends(repository: &Repository, commit: Oid, from: Oid) -> bool 
     repository.git.graph_descendant_of(commit, from).unwrap_or(false)
 }
 
-/// Removes the half-written objects of killed processes; to be called under the write lock.
-pub(super) fn sweep(repository: &Repository) -> Result<()> {
-    let objects = repository.git.path().join("objects");
+/// Removes the half-written objects of killed processes, and returns how many there were; to be called under the write lock.
+pub(super) fn sweep(objects: &Path) -> Result<usize> {
     let sweep = || {
-        for entry in fs::read_dir(&objects)? {
+        let mut removed = 0;
+        for entry in fs::read_dir(objects)? {
             let entry = entry?;
             if entry.file_name().to_string_lossy().starts_with(loose::HALF) {
                 fs::remove_file(entry.path())?;
+                removed += 1;
             }
         }
-        Ok::<(), std::io::Error>(())
+        Ok::<usize, std::io::Error>(removed)
     };
     sweep().with_context(|| format!("could not tidy `{}`", objects.display()))
+}
+
+/// Lets these objects be read though their files are missing or damaged; nothing is written.
+pub(super) fn lay_over(repository: &Repository, objects: &[Object]) -> Result<()> {
+    let lay = || {
+        // Written before the disk is asked: libgit2 takes an object that it finds there for written.
+        let odb = git2::Odb::new()?;
+        odb.add_new_mempack_backend(OVER_ALL)?;
+        for object in objects {
+            odb.write(object.kind, &object.bytes)?;
+        }
+        odb.add_disk_alternate(&repository.objects().to_string_lossy())?;
+        repository.git.set_odb(&odb)?;
+        repository.laid_over.borrow_mut().extend(objects.iter().map(|object| object.id));
+        Ok::<(), git2::Error>(())
+    };
+    lay().context("could not show the memory as its journal has it")
 }
 
 /// Returns one commit.
@@ -337,7 +390,15 @@ pub(super) fn resolve(repository: &Repository, prefix: &str) -> Result<String> {
 }
 
 fn find<'r>(repository: &'r Repository, id: &str) -> Result<git2::Commit<'r>> {
+    if !repository.is_askable(oid(id)?) {
+        return Err(damaged(oid(id)?));
+    }
     repository.git.find_commit(oid(id)?).map_err(|error| unreadable(repository, id, &error))
+}
+
+fn damaged(id: Oid) -> anyhow::Error {
+    let text = format!("the object `{id}` of the memory is damaged");
+    Failure::new(Kind::Integrity, text).hint("mend it with `longhaul memory fsck --repair`").into()
 }
 
 /// Says that an object cannot be read; one that is gone, longhaul cannot make again.
@@ -347,7 +408,8 @@ fn unreadable(repository: &Repository, id: &str, error: &git2::Error) -> anyhow:
         return anyhow!(message);
     }
     let place = repository.git.path().display();
-    let hint = format!("bring it back, for example from a backup of `{place}`; `git fsck` there names what is missing");
+    let hint =
+        format!("bring it back, for example from a backup of `{place}`; `longhaul memory fsck` names what is missing");
     Failure::new(Kind::Integrity, message).hint(hint).into()
 }
 

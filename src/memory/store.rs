@@ -24,8 +24,10 @@ use crate::memory::path::MemoryPath;
 use crate::memory::projection::Projection;
 use crate::memory::recovery;
 use crate::memory::recovery::Found;
+use crate::memory::recovery::Order;
 use crate::memory::repository::Repository;
 use crate::memory::screen::Screen;
+use crate::memory::seal::Seal;
 use crate::memory::snapshot::Snapshot;
 use crate::memory::trailers::Author;
 use crate::memory::trailers::Origin;
@@ -48,6 +50,7 @@ pub struct Store {
     pub(super) journal: RefCell<Option<Journal>>,
     /// Whether this process put in order what a kill or a power cut left. Before that it only looks.
     pub(super) in_order: Cell<bool>,
+    pub(super) seal: Seal,
     /// What was put in order, in sentences.
     pub(super) told: RefCell<Vec<String>>,
 }
@@ -75,11 +78,12 @@ impl Store {
         }
         let lock = WriteLock::if_free(&place.state);
         let found = match &lock {
-            Some(_) => recovery::open(place)?,
+            Some(_) => recovery::open_or_look(place)?,
             None => recovery::look(place)?,
         };
-        let store = Self::around(found, place, policy, caps, clock);
-        store.in_order.set(lock.is_some());
+        let order = found.order;
+        let store = Self::around(found, place, policy, caps, clock)?;
+        store.in_order.set(order == Order::Made);
         store.require_branch()?;
         Ok(store)
     }
@@ -103,12 +107,16 @@ impl Store {
         let open = if Self::exists(&place) { Self::open } else { Self::create };
         let mut store = open(&place, Policy::Free, Caps::default(), clock)?;
         let keep_in = store.keep_in.clone();
-        store.inspect(&Origin::of(Author::External), &keep_in)?;
+        // A disk that takes nothing can be read all the same; a write says why it cannot be done.
+        if store.told.borrow().is_empty() || store.in_order.get() {
+            store.inspect(&Origin::of(Author::External), &keep_in)?;
+        }
         Ok(store)
     }
 
-    fn around(found: Found, place: &Place, policy: Policy, caps: Caps, clock: Clock) -> Self {
-        Self {
+    fn around(found: Found, place: &Place, policy: Policy, caps: Caps, clock: Clock) -> Result<Self> {
+        Ok(Self {
+            seal: Seal::on(place)?,
             journal: RefCell::new(found.journal),
             in_order: Cell::new(false),
             told: RefCell::new(found.told),
@@ -122,7 +130,7 @@ impl Store {
             pending: Findings::default(),
             keep_in: place.state.join("found"),
             notice: Box::new(|_| {}),
-        }
+        })
     }
 
     /// Returns what was put in order since the last time that this was asked.

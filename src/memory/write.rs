@@ -207,6 +207,7 @@ impl Store {
         }
         repository::write(&self.repository, &commit)?;
         self.make_durable(&commit)?;
+        self.seal.note(&self.repository, &commit);
         let subject = message.lines().next().unwrap_or_default();
         // Where something else moved it meanwhile, the next look puts it back.
         let from = From::At(commit.old);

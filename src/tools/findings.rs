@@ -11,7 +11,7 @@ pub(super) fn told(findings: &Findings) -> Option<String> {
     let mut lines = Vec::new();
     let paths =
         |paths: &[String]| paths.iter().map(|path| format!("`/memories/{path}`")).collect::<Vec<_>>().join(", ");
-    if !findings.moved.is_empty() {
+    if !findings.moved.is_empty() || !findings.undone.is_empty() {
         lines.push(
             "the history of memory was changed by a command and put back: it is longhaul's. This session cannot prove \
              its feature any more; commit what works and hand over"

@@ -5,6 +5,7 @@
 
 mod cheats;
 mod durable;
+mod full;
 mod honest;
 mod regressions;
 mod stage;

@@ -9,6 +9,7 @@ use std::path::PathBuf;
 use git2::Oid;
 
 use crate::memory::branch::BRANCH;
+use crate::memory::layout;
 
 /// The refs of a repository, read by hand: libgit2 tells of what it cannot read only that it cannot.
 #[derive(Default)]
@@ -41,9 +42,7 @@ impl Refs {
         refs.nonsense.dedup();
         // A folder that is gone has no refs.
         let _ = refs.read_folder(repository, "refs");
-        for name in LOCKS {
-            refs.locks.extend(Some(repository.join(name)).filter(|path| path.exists()));
-        }
+        refs.locks = layout::locks(repository);
         refs
     }
 
@@ -57,9 +56,7 @@ impl Refs {
                 if name != "refs/replace" {
                     self.read_folder(repository, &name)?;
                 }
-            } else if name.ends_with(".lock") {
-                self.locks.push(entry.path());
-            } else {
+            } else if !name.ends_with(".lock") {
                 let text =
                     Some(kind.is_file()).filter(|file| *file).and_then(|_| fs::read_to_string(entry.path()).ok());
                 match text.filter(|text| text.trim_end().len() == 40).map(|text| Oid::from_str(text.trim_end())) {
@@ -79,9 +76,6 @@ impl Refs {
         self.good.get(BRANCH).copied()
     }
 }
-
-/// The locks of git beside those of the refs.
-const LOCKS: [&str; 5] = ["HEAD.lock", "packed-refs.lock", "config.lock", "index.lock", "shallow.lock"];
 
 /// Returns git's own record of the branch, oldest first.
 pub(super) fn record(repository: &Path) -> Vec<Line> {

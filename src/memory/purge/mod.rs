@@ -30,6 +30,7 @@ use crate::memory::object::Signed;
 use crate::memory::purge::rewrite::Rewriting;
 use crate::memory::recovery;
 use crate::memory::repository;
+use crate::memory::seal::Depth;
 use crate::memory::store::Store;
 use crate::memory::trailers;
 use crate::memory::trailers::Author;
@@ -77,7 +78,7 @@ impl Store {
     pub fn purge(&mut self, values: &Secrets, purging: Purging) -> Result<Purged> {
         let _lock = self.lock()?;
         if purging == Purging::Remove {
-            branch::attach_head(&self.repository)?;
+            self.keep_seal(Depth::Everything)?;
             self.put_branch_back()?;
             self.mark_unfinished()?;
             self.with_journal(|journal| recovery::checkpoint(&self.repository, journal))?;
