@@ -2,11 +2,11 @@
 
 mod fsck;
 mod past;
+mod prune;
+mod purge;
 
 use super::Context;
 use super::error::Code;
-use super::prune;
-use super::purge;
 use crate::engine::workspace::Access;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;

@@ -22,8 +22,6 @@ mod pager;
 mod past;
 mod project_settings;
 mod prompt;
-mod prune;
-mod purge;
 mod rehearse;
 mod replay;
 mod run;

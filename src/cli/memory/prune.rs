@@ -1,8 +1,8 @@
 //! `longhaul memory prune`
 
-use super::Context;
-use super::error::Code;
-use super::settings;
+use crate::cli::Context;
+use crate::cli::error::Code;
+use crate::cli::settings;
 use crate::clock::duration;
 use crate::engine::expire;
 use crate::engine::workspace::Workspace;
@@ -10,7 +10,7 @@ use crate::failure::Failure;
 use anyhow::Result;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(in crate::cli) struct Args {
     /// Days on which sessions were held and the note was neither read nor written, such as `90d`
     #[arg(long, value_name = "TIME", value_parser = days)]
     pub(super) unused_for: u32,

@@ -1,8 +1,8 @@
 //! `longhaul memory purge`
 
-use super::Context;
-use super::error::Code;
-use super::line::Line;
+use crate::cli::Context;
+use crate::cli::error::Code;
+use crate::cli::line::Line;
 use crate::failure::Failure;
 use crate::memory::Purged;
 use crate::memory::Purging;
@@ -18,7 +18,7 @@ use std::path::Path;
 const NAMED: usize = 10;
 
 #[derive(Debug, clap::Args)]
-pub(super) struct Args {
+pub(in crate::cli) struct Args {
     /// The text to remove; `-` takes it from standard input, where no shell keeps it
     #[arg(long = "match", value_name = "TEXT", required = true, allow_hyphen_values = true)]
     pub(super) texts: Vec<String>,
@@ -90,7 +90,7 @@ fn agreed(context: &Context) -> Result<bool> {
     context.output.note(&Line::plain("remove it for good, and give these commits new ids? [y/N]"));
     let mut answer = String::new();
     stdin.lock().read_line(&mut answer)?;
-    Ok(super::trust::is_yes(&answer))
+    Ok(crate::cli::trust::is_yes(&answer))
 }
 
 fn tell(purged: &Purged, purging: Purging, around: &Path, context: &Context) {
