@@ -7,6 +7,8 @@
 
 #[path = "memory/past.rs"]
 mod past;
+#[path = "memory/scale.rs"]
+mod scale;
 
 use git2::FileMode;
 use git2::Repository;
@@ -118,6 +120,10 @@ impl Service {
             .unwrap();
         let answers = BufReader::new(child.stdout.take().unwrap());
         Self { child, answers, before: (0..FILES).map(text).collect() }
+    }
+
+    fn id(&self) -> u32 {
+        self.child.id()
     }
 
     fn call(&mut self, input: &Value) {
@@ -258,5 +264,7 @@ fn main() {
     }
     println!("git / longhaul through `apply`: {:.1}", medians[4] / medians[2]);
     println!("longhaul / libgit2 with its switch: {:.2}", medians[1] / medians[3]);
-    past::print(target);
+    let history = past::project(target);
+    scale::print(target, &history);
+    past::print(&history);
 }

@@ -1,5 +1,7 @@
 //! The newest 3 changes of a path at 100,000 commits: `longhaul log` beside `git log` with a commit-graph that knows paths.
 
+use serde_json::Value;
+use serde_json::json;
 use std::fs;
 use std::io::BufWriter;
 use std::io::Write;
@@ -10,7 +12,8 @@ use std::process::Stdio;
 use std::time::Duration;
 use std::time::Instant;
 
-const COMMITS: usize = 100_000;
+pub(crate) const COMMITS: usize = 100_000;
+pub(crate) const FEATURES: usize = 500;
 const ROUNDS: usize = 15;
 /// Seconds of the first commit, and the number of the file that changed 3 times, in these commits.
 const BEGIN: usize = 1_700_000_000;
@@ -18,13 +21,12 @@ const RARE: usize = 0;
 const RARE_IN: [usize; 3] = [500, 600, 700];
 
 /// Prints the two rows: a path that changes every 1,000 commits, and one that changed 3 times long ago.
-pub(crate) fn print(target: &Path) {
-    let project = project(target);
+pub(crate) fn print(project: &Path) {
     println!("\nthe newest 3 changes of a path, of {COMMITS} commits, the command from start to end, {ROUNDS} rounds");
     for (what, number) in [("changed often", 517), ("changed 3 times, long ago", RARE)] {
         let path = super::path(number);
         let (mut ours, mut gits): (Vec<_>, Vec<_>) =
-            (0..ROUNDS).map(|_| (ours(&project, &path), gits(&project, &path))).unzip();
+            (0..ROUNDS).map(|_| (ours(project, &path), gits(project, &path))).unzip();
         let (ours, git) = (super::median(&mut ours), super::median(&mut gits));
         println!("{what:<30} longhaul {:>8.1} ms, git {:>8.1} ms: {:.2} times git", ours / 1e3, git / 1e3, ours / git);
     }
@@ -65,8 +67,8 @@ fn memory(project: &Path) -> PathBuf {
 }
 
 /// Makes the project once; its history is packed, as it is between sessions.
-fn project(target: &Path) -> PathBuf {
-    let project = target.join(format!("history-{COMMITS}"));
+pub(crate) fn project(target: &Path) -> PathBuf {
+    let project = target.join(format!("history-{COMMITS}-{FEATURES}"));
     let done = project.join("done");
     if done.exists() {
         return project;
@@ -85,6 +87,16 @@ fn project(target: &Path) -> PathBuf {
     project
 }
 
+/// Returns a checklist without a feature that is done.
+fn checklist() -> String {
+    let feature = |number: usize| {
+        let check = json!({"run": format!("test -e done-{number}")});
+        json!({"id": format!("feature-{number}"), "title": format!("Feature {number} works"), "check": check})
+    };
+    let features: Vec<Value> = (0..FEATURES).map(feature).collect();
+    format!("{:#}\n", json!({"version": 1, "features": features}))
+}
+
 fn import(memory: &Path) {
     let mut child = git(memory).args(["fast-import", "--quiet"]).stdin(Stdio::piped()).spawn().unwrap();
     let mut to = BufWriter::new(child.stdin.take().unwrap());
@@ -101,6 +113,8 @@ fn import(memory: &Path) {
         write!(to, "data {}\n{message}", message.len()).unwrap();
         if number == 0 {
             writeln!(to, "from refs/heads/main^0").unwrap();
+            let list = checklist();
+            write!(to, "M 100644 inline features.json\ndata {}\n{list}\n", list.len()).unwrap();
         }
         for file in files {
             let text = super::text(super::FILES + number + file);
