@@ -134,7 +134,7 @@ enum Shown {
 impl<'p> Look<'p> {
     fn at(place: &'p Place) -> Result<Self> {
         let inventory = Inventory::take(&place.repository.join("objects"))?;
-        let identity = recovery::known_identity(&place.repository);
+        let identity = recovery::known_identity(&place.repository)?;
         let journal = match identity.map(|identity| Journal::open(&place.state, &identity)).transpose()? {
             Some(journal::Found::Journal(journal)) => State::Whole(Box::new(journal)),
             Some(journal::Found::Foreign) => State::Foreign,

@@ -134,7 +134,11 @@ impl Journal {
         }
         let writable = OpenOptions::new().read(true).write(true).open(&path);
         // On a disk that cannot be written it is read all the same.
-        let file = match writable.or_else(|_| File::open(&path)) {
+        let readable = |error: io::Error| match error.kind() {
+            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => File::open(&path),
+            _ => Err(error),
+        };
+        let file = match writable.or_else(readable) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
             file => file.with_context(doing)?,
         };

@@ -2,6 +2,7 @@
 
 use std::fs;
 use std::io;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::atomic::AtomicU64;
@@ -29,16 +30,20 @@ impl Loose<'_> {
         self.put(&path, object).with_context(|| format!("could not write `{}`", path.display()))
     }
 
-    /// Returns an object, if its file has the bytes whole.
-    pub(super) fn read(&self, id: Oid) -> Option<Object> {
-        Object::unpack(id, &fs::read(self.path(id)).ok()?).ok()
+    /// Returns an object; none when it has no file. A file whose bytes are not whole is `InvalidData`.
+    pub(super) fn read(&self, id: Oid) -> io::Result<Option<Object>> {
+        match fs::read(self.path(id)) {
+            Ok(packed) => Object::unpack(id, &packed).map(Some).map_err(|_| ErrorKind::InvalidData.into()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
     }
 
     /// Tells whether the file of an object has its bytes whole; none when there is no such file.
     pub(super) fn is_whole(&self, id: Oid) -> Option<bool> {
         match fs::read(self.path(id)) {
             Ok(packed) => Some(Object::unpack(id, &packed).is_ok()),
-            Err(error) => (error.kind() != io::ErrorKind::NotFound).then_some(false),
+            Err(error) => (error.kind() != ErrorKind::NotFound).then_some(false),
         }
     }
 
@@ -65,7 +70,7 @@ impl Loose<'_> {
         let write = || {
             fs::write(&half, &packed)?;
             match fs::rename(&half, path) {
-                Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
                     fs::create_dir_all(path.parent().unwrap_or(self.0))?;
                     fs::rename(&half, path)
                 }

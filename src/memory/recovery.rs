@@ -57,7 +57,7 @@ pub(super) enum Order {
 /// Opens a memory to read, while another process writes or the disk cannot be written; changes nothing. What is only in the
 /// journal is read from there.
 pub(super) fn look(place: &Place) -> Result<Found> {
-    let identity = known_identity(&place.repository);
+    let identity = known_identity(&place.repository)?;
     let found = identity.map(|identity| Journal::open(&place.state, &identity)).transpose()?;
     let mut journal = match found {
         Some(journal::Found::Journal(journal)) => Some(journal),
@@ -103,7 +103,7 @@ fn is_of_the_disk(error: &anyhow::Error) -> bool {
 /// Opens a memory and puts it in order; to be called under the write lock.
 pub(super) fn open(place: &Place) -> Result<Found> {
     let mut told = tidy(place)?;
-    let is_known = known_identity(&place.repository).is_some();
+    let is_known = known_identity(&place.repository)?.is_some();
     let identity = identity(&place.repository)?;
     let known = match Journal::open(&place.state, &identity)? {
         journal::Found::Journal(mut journal) => {
@@ -265,14 +265,24 @@ pub(super) fn set_aside(state: &Path) -> Result<()> {
     fs::rename(&path, &kept).with_context(|| format!("could not set `{}` aside", path.display()))
 }
 
-/// Reads the memory's identity.
-pub(super) fn known_identity(repository: &Path) -> Option<Identity> {
-    fs::read_to_string(repository.join(IDENTITY)).ok().and_then(|text| parse(&text))
+/// Reads the memory's identity; none when it has none, or one that is damaged.
+pub(super) fn known_identity(repository: &Path) -> Result<Option<Identity>> {
+    let path = repository.join(IDENTITY);
+    // A link, or a folder, nobody of us put there.
+    if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+        return Ok(None);
+    }
+    match fs::read(&path) {
+        Ok(bytes) => Ok(parse(&String::from_utf8_lossy(&bytes))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        // It may be whole, and to take it for none would part the memory from its journal.
+        Err(error) => Err(error).with_context(|| format!("could not read `{}`", path.display())),
+    }
 }
 
 /// Reads the memory's identity, or gives it one.
 pub(super) fn identity(repository: &Path) -> Result<Identity> {
-    if let Some(identity) = known_identity(repository) {
+    if let Some(identity) = known_identity(repository)? {
         return Ok(identity);
     }
     let identity = drawn();
@@ -367,6 +377,25 @@ mod tests {
         assert_eq!(store.read("notes/a.md").unwrap().as_deref(), Some(&b"text 2\n"[..]));
         let told = store.recovered();
         assert!(told.iter().any(|text| text.contains("git's record has it at")), "{told:?}");
+    }
+
+    #[test]
+    fn whatever_lies_in_the_place_of_the_identity_stops_nobody() {
+        let plant: [fn(&Path); 4] = [
+            |path| fs::write(path, "x").unwrap(),
+            |path| fs::write(path, b"\xff").unwrap(),
+            |path| std::os::unix::fs::symlink(path, path).unwrap(),
+            |_| {},
+        ];
+        for (number, plant) in plant.iter().enumerate() {
+            let mut memory = Memory::project(&[]);
+            write(&mut memory, 1);
+            let path = memory.place.repository.join(IDENTITY);
+            fs::remove_file(&path).unwrap();
+            plant(&path);
+            let store = memory.open_again();
+            assert_eq!(store.read("notes/a.md").unwrap().as_deref(), Some(&b"text 1\n"[..]), "{number}");
+        }
     }
 
     #[test]

@@ -9,6 +9,7 @@ use std::collections::BTreeMap;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::fs;
+use std::io::ErrorKind;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
@@ -221,17 +222,24 @@ impl Repository {
 
     /// Returns the bytes of an object. A file of its own is read by our own code: one that was cut makes libgit2 spin.
     fn object(&self, id: Oid) -> Result<Vec<u8>> {
-        let objects = self.objects();
-        if !self.laid_over.borrow().contains(&id) {
-            match Loose(&objects).read(id) {
-                Some(object) => return Ok(object.bytes),
-                None if Loose(&objects).is_whole(id).is_some() => return Err(damaged(id)),
-                None => {}
-            }
+        if let Some(object) = self.in_its_file(id)? {
+            return Ok(object.bytes);
         }
         let odb = self.git.odb().context("could not open the memory's objects")?;
         let found = odb.read(id).map_err(|error| unreadable(self, &id.to_string(), &error))?;
         Ok(found.data().to_vec())
+    }
+
+    /// Returns an object that has a file of its own; none when libgit2 can be asked for it.
+    fn in_its_file(&self, id: Oid) -> Result<Option<Object>> {
+        if self.laid_over.borrow().contains(&id) {
+            return Ok(None);
+        }
+        Loose(&self.objects()).read(id).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData | ErrorKind::IsADirectory => damaged(id),
+            // The file may be as whole as ever: too many are open, say.
+            _ => anyhow::Error::new(error).context(format!("could not read the object `{id}` of the memory")),
+        })
     }
 
     /// Tells whether an object can be asked of libgit2.
@@ -390,10 +398,9 @@ pub(super) fn resolve(repository: &Repository, prefix: &str) -> Result<String> {
 }
 
 fn find<'r>(repository: &'r Repository, id: &str) -> Result<git2::Commit<'r>> {
-    if !repository.is_askable(oid(id)?) {
-        return Err(damaged(oid(id)?));
-    }
-    repository.git.find_commit(oid(id)?).map_err(|error| unreadable(repository, id, &error))
+    let oid = oid(id)?;
+    repository.in_its_file(oid)?;
+    repository.git.find_commit(oid).map_err(|error| unreadable(repository, id, &error))
 }
 
 fn damaged(id: Oid) -> anyhow::Error {

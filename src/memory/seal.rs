@@ -207,7 +207,7 @@ impl Store {
             None => return Ok(()),
             Some(journal) => {
                 let identity = *journal.identity();
-                let is_named = recovery::known_identity(&self.place.repository) == Some(identity);
+                let is_named = recovery::known_identity(&self.place.repository)? == Some(identity);
                 if is_named && journal.is_intact(&state) {
                     return Ok(());
                 }

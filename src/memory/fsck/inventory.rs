@@ -170,7 +170,7 @@ impl Inventory {
     /// Returns an object; none when it is not there as a whole.
     pub(super) fn read(&self, id: Oid) -> Option<Object> {
         if self.loose.contains(&id) {
-            return Loose(&self.objects).read(id);
+            return Loose(&self.objects).read(id).ok().flatten();
         }
         self.packed.contains(&id).then(|| read(&self.odb, id)).flatten()
     }
