@@ -8,6 +8,7 @@ use std::path::PathBuf;
 use anyhow::Context;
 use anyhow::Result;
 use anyhow::anyhow;
+use git2::Oid;
 
 use crate::clock::Clock;
 use crate::failure::Failure;
@@ -51,6 +52,8 @@ pub struct Store {
     /// Whether this process put in order what a kill or a power cut left. Before that it only looks.
     pub(super) in_order: Cell<bool>,
     pub(super) seal: Seal,
+    /// The newest commit that is durable while the branch could not be moved to it.
+    pub(super) unmoved: Cell<Option<Oid>>,
     /// What was put in order, in sentences.
     pub(super) told: RefCell<Vec<String>>,
 }
@@ -119,6 +122,7 @@ impl Store {
             seal: Seal::on(place)?,
             journal: RefCell::new(found.journal),
             in_order: Cell::new(false),
+            unmoved: Cell::new(None),
             told: RefCell::new(found.told),
             place: place.clone(),
             policy,

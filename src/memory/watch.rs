@@ -58,6 +58,10 @@ impl Store {
             if found == Some(ours) || self.belongs_to_all(found)? {
                 return Ok(());
             }
+            if self.lags_at(found, ours)? {
+                branch::move_branch(&self.repository, From::At(found), ours, why)?;
+                continue;
+            }
             // What moves it once more in between has to be kept too.
             let kept = found.and_then(|found| branch::keep_found(&self.repository, found));
             let from = kept.as_ref().and(found).map_or(From::Anywhere, |found| From::At(Some(found)));
@@ -67,6 +71,12 @@ impl Store {
             }
         }
         bail!("{}", write::busy())
+    }
+
+    /// Tells whether it is one commit behind because this process could not move it: nobody else did anything.
+    fn lags_at(&self, found: Option<Oid>, ours: Oid) -> Result<bool> {
+        let is_unmoved = self.unmoved.get() == Some(ours);
+        Ok(is_unmoved && repository::tree_and_parent(&self.repository, ours)?.1 == found)
     }
 
     /// Goes on from what was found in a memory without rules, which belongs to whoever writes into it.
@@ -80,6 +90,7 @@ impl Store {
 
 #[cfg(test)]
 mod tests {
+    use super::*;
     use crate::memory::fixture::Memory;
 
     fn watched(files: &[(&str, &str)]) -> (Memory, String) {
@@ -128,6 +139,19 @@ mod tests {
         assert_eq!(memory.git(&["rev-parse", &findings.moved[0]]).trim(), forged);
         assert_eq!(memory.shown("features.json").as_deref(), Some("open"));
         assert!(memory.inspect().is_empty());
+    }
+
+    #[test]
+    fn a_branch_that_could_not_be_moved_is_moved_later_and_nobody_is_blamed() {
+        for unmoved in [true, false] {
+            let (mut memory, _) = watched(&[("a", "1")]);
+            let ours = memory.write("a", "2");
+            memory.store.unmoved.set(unmoved.then(|| Oid::from_str(&ours).unwrap()));
+            memory.git(&["update-ref", "refs/heads/main", "main~1"]);
+            let findings = memory.inspect();
+            assert_eq!(memory.git(&["rev-parse", "main"]).trim(), ours);
+            assert_eq!(findings.tampered(), !unmoved, "its twin: somebody else moved it");
+        }
     }
 
     #[test]

@@ -212,6 +212,7 @@ impl Store {
         // Where something else moved it meanwhile, the next look puts it back.
         let from = From::At(commit.old);
         if let Err(error) = branch::move_branch(&self.repository, from, commit.new, (subject, signed.seconds)) {
+            self.unmoved.set(Some(commit.new));
             (self.notice)(&format!("memory is written, but its branch lags: {error:#}"));
         }
         Ok(Committed::Done(commit.new.to_string()))
