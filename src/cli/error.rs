@@ -64,9 +64,25 @@ fn row(kind: Kind) -> Row {
 pub(super) fn tell(error: &Error, output: &Output) -> Code {
     let failure = error.downcast_ref::<Failure>();
     let row = row(failure.map_or(Kind::Failed, |failure| failure.kind));
-    let hint = failure.and_then(|failure| failure.hint.as_deref()).or(row.hint);
+    let hint = failure.and_then(|failure| failure.hint.as_deref()).or(row.hint).or_else(|| of_the_machine(error));
     output.failure(row.heading, &with_causes(error), hint);
     row.code
+}
+
+/// The reasons of the machine's, as the system words them, each with the way out. Libraries hand on no more than the words.
+const OF_THE_MACHINE: [(&str, &str); 5] = [
+    ("No space left on device", "make room on the disk and do it again; what was answered before is kept"),
+    ("quota exceeded", "make room on the disk and do it again; what was answered before is kept"),
+    ("Read-only file system", "make the disk writable and do it again; what was answered before is kept"),
+    ("Too many open files", "raise the limit of open files (`ulimit -n`), or end what holds them open"),
+    ("Input/output error", "the disk fails: look into the system's log, and copy away what can still be read"),
+];
+
+/// Returns the way out where the machine is the cause.
+fn of_the_machine(error: &Error) -> Option<&'static str> {
+    let causes: Vec<String> = error.chain().map(ToString::to_string).collect();
+    let is_said = |reason: &str| causes.iter().any(|cause| cause.contains(reason));
+    OF_THE_MACHINE.iter().find(|(reason, _)| is_said(reason)).map(|(_, way_out)| *way_out)
 }
 
 /// Returns the exit code of a failure.
@@ -93,6 +109,7 @@ mod tests {
     use crate::cli::output::capture::Captured;
     use anyhow::Context;
     use anyhow::anyhow;
+    use std::io;
 
     fn told(error: &Error) -> (Code, String) {
         let captured = Captured::default();
@@ -134,6 +151,17 @@ mod tests {
         assert_eq!(told(&error), (Code::Failed, "error: could not write `x`: disk on fire\n".to_owned()));
         let quoting = anyhow!("no such file").context("could not read `x`: no such file");
         assert_eq!(told(&quoting).1, "error: could not read `x`: no such file\n");
+    }
+
+    #[test]
+    fn what_the_machine_refuses_has_a_way_out() {
+        let told_of =
+            |code: i32| told(&Error::from(io::Error::from_raw_os_error(code)).context("could not write `x`")).1;
+        for (code, way_out) in [(28, "make room"), (30, "make the disk writable"), (24, "raise"), (5, "the disk fails")]
+        {
+            assert!(told_of(code).contains(&format!("\nhint: {way_out}")), "{}", told_of(code));
+        }
+        assert!(!told_of(2).contains("hint: "), "its twin, which is not the machine's: {}", told_of(2));
     }
 
     #[test]
