@@ -5,6 +5,7 @@
 
 mod cheats;
 mod durable;
+mod faults;
 mod full;
 mod honest;
 mod regressions;
