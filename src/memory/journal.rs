@@ -71,6 +71,8 @@ pub(super) enum Found {
 #[derive(Debug)]
 pub(super) struct Journal {
     file: File,
+    /// The system's code for why it can only be read.
+    refused: Option<i32>,
     identity: Identity,
     header: Header,
     /// Where the next record goes, and its number.
@@ -112,6 +114,7 @@ impl Journal {
             File::open(state)?.sync_all()?;
             Ok::<_, io::Error>(Self {
                 file,
+                refused: None,
                 identity,
                 header,
                 end: FIRST,
@@ -132,20 +135,29 @@ impl Journal {
         if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
             return Ok(Found::Foreign);
         }
-        let writable = OpenOptions::new().read(true).write(true).open(&path);
-        // On a disk that cannot be written it is read all the same.
-        let readable = |error: io::Error| match error.kind() {
-            io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied => File::open(&path),
-            _ => Err(error),
-        };
-        let file = match writable.or_else(readable) {
+        let (file, refused) = match OpenOptions::new().read(true).write(true).open(&path) {
             Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
-            file => file.with_context(doing)?,
+            // On a disk that cannot be written it is read all the same.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied) =>
+            {
+                (File::open(&path).with_context(doing)?, error.raw_os_error())
+            }
+            file => (file.with_context(doing)?, None),
         };
         let size = file.metadata().with_context(doing)?.len();
         let Some(header) = newest_header(&file, identity).with_context(doing)? else { return Ok(Found::Foreign) };
-        let mut journal =
-            Self { file, identity: *identity, header, end: FIRST, number: 0, size, head: header.head, last: None };
+        let mut journal = Self {
+            file,
+            refused,
+            identity: *identity,
+            header,
+            end: FIRST,
+            number: 0,
+            size,
+            head: header.head,
+            last: None,
+        };
         journal.read_on(&mut |_| Ok(()))?;
         Ok(Found::Journal(journal))
     }
@@ -211,9 +223,9 @@ impl Journal {
         let grown = end.div_ceil(STEP) * STEP;
         let write = || {
             if grown > self.size {
-                self.file.write_all_at(&vec![0; (grown - self.size) as usize], self.size)?;
+                self.writable()?.write_all_at(&vec![0; (grown - self.size) as usize], self.size)?;
             }
-            self.file.write_all_at(&bytes, self.end)?;
+            self.writable()?.write_all_at(&bytes, self.end)?;
             self.file.sync_data()
         };
         if let Err(error) = write() {
@@ -233,7 +245,7 @@ impl Journal {
         let header = Header { generation: self.header.generation + 1, head };
         let at = slot(header.generation) as u64;
         let write = || {
-            self.file.write_all_at(&header.block(&self.identity), at)?;
+            self.writable()?.write_all_at(&header.block(&self.identity), at)?;
             self.file.sync_data()
         };
         write().context("could not begin the journal anew")?;
@@ -247,11 +259,15 @@ impl Journal {
         let wipe = || {
             let size = self.file.metadata()?.len();
             for at in (self.end..size).step_by(STEP as usize) {
-                self.file.write_all_at(&vec![0; STEP.min(size - at) as usize], at)?;
+                self.writable()?.write_all_at(&vec![0; STEP.min(size - at) as usize], at)?;
             }
             self.file.sync_data()
         };
         wipe().context("could not wipe the journal")
+    }
+
+    fn writable(&self) -> io::Result<&File> {
+        self.refused.map_or(Ok(&self.file), |code| Err(io::Error::from_raw_os_error(code)))
     }
 
     fn begin(&mut self) {
