@@ -7,6 +7,7 @@ use serde_json::Value;
 
 use crate::memory::branch;
 use crate::memory::branch::From;
+use crate::memory::branch::Moved;
 use crate::memory::change::Change;
 use crate::memory::command::Command;
 use crate::memory::guard;
@@ -209,11 +210,15 @@ impl Store {
         self.make_durable(&commit)?;
         self.seal.note(&self.repository, &commit);
         let subject = message.lines().next().unwrap_or_default();
-        // Where something else moved it meanwhile, the next look puts it back.
+        // Where it did not move, the next look puts it there.
         let from = From::At(commit.old);
-        if let Err(error) = branch::move_branch(&self.repository, from, commit.new, (subject, signed.seconds)) {
-            self.unmoved.set(Some(commit.new));
-            (self.notice)(&format!("memory is written, but its branch lags: {error:#}"));
+        match branch::move_branch(&self.repository, from, commit.new, (subject, signed.seconds)) {
+            Ok(Moved::Yes) => {}
+            Ok(Moved::Stale) => self.unmoved.set(Some(commit.new)),
+            Err(error) => {
+                self.unmoved.set(Some(commit.new));
+                (self.notice)(&format!("memory is written, but its branch lags: {error:#}"));
+            }
         }
         Ok(Committed::Done(commit.new.to_string()))
     }
