@@ -74,6 +74,7 @@ pub(super) fn root(dir: &Path, repository: &Repository) -> Result<PathBuf, Failu
         let inside = format!("`{}` is inside a git folder", dir.display());
         return Err(Failure::usage(inside).hint("change into the working tree that belongs to it"));
     };
+    require_own_git(dir, &holder)?;
     let has_setting = repository.config().is_ok_and(|config| config.get_path("core.worktree").is_ok());
     if has_setting && named.canonicalize().ok().as_ref() != Some(&holder) {
         let text = format!("the git settings of `{}` name `{}` as its working tree", holder.display(), named.display());
@@ -82,6 +83,20 @@ pub(super) fn root(dir: &Path, repository: &Repository) -> Result<PathBuf, Failu
     }
     require_no_others(&holder, repository, has_setting)?;
     Ok(holder)
+}
+
+/// Refuses a project of ours whose `.git` is gone: it must not be taken for a part of the repository around it.
+fn require_own_git(dir: &Path, holder: &Path) -> Result<(), Failure> {
+    let dir = dir.canonicalize().unwrap_or_else(|_| dir.to_owned());
+    let mut below = dir.ancestors().take_while(|folder| *folder != holder);
+    let Some(ours) = below.find(|folder| folder.join(".longhaul/memory/features.json").exists()) else { return Ok(()) };
+    let text = format!("`{}` has a view of longhaul's memory and no `.git` of its own", ours.display());
+    let hint = format!(
+        "put its `.git` back; if it is a part of `{}` now, move `{}` away and run longhaul there",
+        holder.display(),
+        ours.join(".longhaul").display()
+    );
+    Err(Failure::new(Kind::Integrity, text).hint(hint))
 }
 
 /// Returns the nearest folder around `dir` whose `.git` is or leads to this repository.

@@ -8,6 +8,7 @@ use crate::support::memory;
 use crate::support::reply;
 use crate::support::session;
 use serde_json::json;
+use std::path::Path;
 use std::process::Stdio;
 
 fn note(path: &str, text: &str) -> serde_json::Value {
@@ -169,4 +170,39 @@ fn e24_a_worktree_deleted_by_hand_blocks_nothing() {
 
     assert_eq!(project.status("f"), "proven");
     project.run(["doctor"]).exits(0);
+}
+
+/// E23: a folder without `.git` was taken for the repository around it.
+#[test]
+fn e23_a_project_whose_git_folder_is_gone_is_not_the_one_around_it() {
+    let around = Project::ready().feature("outer", "test -f outer");
+    let inner = around.root().join("inner");
+    std::fs::create_dir(&inner).unwrap();
+    let within = |folder: &Path, args: &[&str]| {
+        let output = around.command(args).current_dir(folder).stdin(Stdio::null()).output().unwrap();
+        (output.status.code(), String::from_utf8_lossy(&output.stderr).into_owned())
+    };
+    around.git(["init", "-q", "inner"]);
+    around.git(["-C", "inner", "commit", "-q", "--allow-empty", "-m", "inner"]);
+    assert_eq!(within(&inner, &["init"]).0, Some(0));
+    std::fs::rename(inner.join(".git"), around.home().join("moved")).unwrap();
+    std::fs::create_dir(inner.join("sub")).unwrap();
+    let before = around.memory_git(["rev-parse", "HEAD"]);
+
+    let add = ["feature", "add", "--id", "g", "--title", "g", "--check", "false"];
+    for command in [&["status"][..], &["init"], &["run"], &["check"], &["memory", "create", "notes/a", "a"], &add] {
+        for folder in [&inner, &inner.join("sub")] {
+            let (code, told) = within(folder, command);
+            assert_eq!(code, Some(7), "{command:?}: {told}");
+            assert!(told.contains("no `.git` of its own") && told.contains("put its `.git` back"), "{told}");
+        }
+    }
+    assert_eq!(around.memory_git(["rev-parse", "HEAD"]), before);
+
+    // Both ways out; without the view it is a folder of the project around it, as any other.
+    std::fs::rename(inner.join(".longhaul"), around.home().join("view")).unwrap();
+    assert_eq!(within(&inner, &["check", "outer"]).0, Some(8));
+    std::fs::rename(around.home().join("moved"), inner.join(".git")).unwrap();
+    assert_eq!(within(&inner, &["feature", "list"]).0, Some(0));
+    assert!(!around.memory_git(["log", "--format=%s"]).contains(" g"));
 }
