@@ -16,10 +16,15 @@ use anyhow::Result;
 use anyhow::bail;
 use std::path::Path;
 use std::path::PathBuf;
+use std::thread;
 use std::time::Duration;
+use std::time::Instant;
 
 /// Longest time one `git` command may take; large trees on slow disks need minutes.
 const LIMIT: Duration = Duration::from_secs(600);
+/// How long another git may keep a lock that ours needs, and how long is waited between two tries.
+const PATIENCE: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(50);
 /// Most bytes of a listing that are read; a longer one is an error, never cut in silence.
 const LISTING: usize = 256 << 20;
 
@@ -116,16 +121,7 @@ impl Project {
     fn finish(&self, args: &[&str], command: &process::Command) -> Result<Vec<u8>> {
         self.require_same_pointer()?;
         require_shallow_list(&self.common_dir)?;
-        // A person's interrupt ends the session, not the commit that saves its work.
-        let finished = match &self.held {
-            Some(held) => {
-                let finished = held.sandbox.run(command);
-                // A filter of a repository inside may have left something that would write into the next checkout.
-                held.sandbox.end();
-                finished
-            }
-            None => process::run(command, &Interrupt::new()),
-        };
+        let finished = self.run_past_others(command);
         let name = args.iter().copied().find(|arg| !arg.starts_with('-') && !arg.contains('=')).unwrap_or_default();
         match finished.exit {
             Exit::Code(0) if finished.output.size as usize <= LISTING => Ok(finished.output.head),
@@ -146,6 +142,29 @@ impl Project {
                 }
             }
         }
+    }
+
+    /// Runs a `git`, and again for a while where another one has a lock: a person's `git status` takes one too.
+    fn run_past_others(&self, command: &process::Command) -> process::Finished {
+        let until = Instant::now() + PATIENCE;
+        loop {
+            let finished = self.run_once(command);
+            let said = finished.errors.text();
+            let is_locked = finished.exit == Exit::Code(128) && said.contains(".lock': File exists");
+            if !is_locked || Instant::now() >= until {
+                return finished;
+            }
+            thread::sleep(PAUSE);
+        }
+    }
+
+    fn run_once(&self, command: &process::Command) -> process::Finished {
+        // A person's interrupt ends the session, not the commit that saves its work.
+        let Some(held) = &self.held else { return process::run(command, &Interrupt::new()) };
+        let finished = held.sandbox.run(command);
+        // A filter of a repository inside may have left something that would write into the next checkout.
+        held.sandbox.end();
+        finished
     }
 
     /// Tells whether git still takes the git folder for one; a session's own commands may take it apart.

@@ -6,6 +6,7 @@ use crate::process;
 use anyhow::Result;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -23,17 +24,28 @@ impl Project {
         locks.extend(["packed-refs.lock", "shallow.lock"].map(|name| self.common_dir.join(name)));
         locks.retain(|lock| lock.symlink_metadata().is_ok());
         locks_below(&self.common_dir.join("refs"), DEPTH, &mut locks);
+        let locks: Vec<_> = locks.into_iter().map(|lock| (file_at(&lock), lock)).collect();
         if locks.is_empty() || process::works_in("git", &[&self.root, &self.common_dir]) {
             return Ok(told);
         }
-        // What is in one may be an index that somebody was about to commit.
-        for lock in locks {
+        // One that went, or came, since then is of a git that worked in between. What is in one may be an index that somebody
+        // was about to commit.
+        for (_, lock) in locks.iter().filter(|(seen, lock)| *seen == file_at(lock)) {
             let name = lock.file_name().unwrap_or_default().to_string_lossy().into_owned();
-            let kept = set_aside(&self.common_dir, &lock, keep_in)?.display().to_string();
+            let kept = match set_aside(&self.common_dir, lock, keep_in) {
+                Err(_) if file_at(lock).is_none() => continue,
+                kept => kept?.display().to_string(),
+            };
             told.push(format!("a git that was stopped had left `{name}`; it is kept as `{kept}`"));
         }
         Ok(told)
     }
+}
+
+/// Tells one file from the next of the same name: its number, and when it was last changed.
+fn file_at(path: &Path) -> Option<(u64, i64, i64)> {
+    let meta = path.symlink_metadata().ok()?;
+    Some((meta.ino(), meta.ctime(), meta.ctime_nsec()))
 }
 
 fn locks_below(folder: &Path, depth: u32, into: &mut Vec<PathBuf>) {

@@ -11,6 +11,7 @@ mod git;
 mod hooks;
 mod inputs;
 mod loops;
+mod memory;
 mod prompts;
 mod provider;
 mod state;
