@@ -36,6 +36,8 @@ use crate::tools;
 use anyhow::Context;
 use anyhow::Result;
 use std::fs;
+use std::fs::DirBuilder;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -89,7 +91,8 @@ pub fn init<'a>(
     let mut project = Project::discover(dir, settings.outer.clone())?;
     project.require_comparable()?;
     let place = Place::in_project(project.root(), project.common_dir());
-    fs::create_dir_all(&place.state).with_context(|| {
+    // What is in there is the user's own, whatever the umask says.
+    DirBuilder::new().recursive(true).mode(0o700).create(&place.state).with_context(|| {
         format!(
             "could not make `{}`; longhaul keeps its memory there, so the folder must be writable",
             place.state.display()

@@ -2,6 +2,7 @@
 //! because a half-made one would stand in the way of every later run.
 
 use std::fs;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::Context;
@@ -23,7 +24,9 @@ pub(super) fn create(path: &Path) -> Result<()> {
         let parent = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent)?;
         sweep_halves(parent)?;
-        let new = tempfile::Builder::new().prefix(HALF).tempdir_in(parent)?;
+        // Whatever the umask lets through below it, nobody else gets in.
+        let shut = fs::Permissions::from_mode(0o700);
+        let new = tempfile::Builder::new().prefix(HALF).permissions(shut).tempdir_in(parent)?;
         for folder in ["objects/info", "objects/pack", "refs/heads", "refs/tags"] {
             fs::create_dir_all(new.path().join(folder))?;
         }

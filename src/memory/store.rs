@@ -3,6 +3,7 @@
 use std::cell::Cell;
 use std::cell::RefCell;
 use std::fs;
+use std::os::unix::fs::DirBuilderExt;
 use std::path::PathBuf;
 
 use anyhow::Context;
@@ -105,7 +106,8 @@ impl Store {
     /// Opens the memory that stands by itself in a folder, or makes it, unseeded and without a project's rules; files
     /// that already lie in its view are taken in first.
     pub fn open_or_create_free(folder: &std::path::Path, clock: Clock) -> Result<Self> {
-        fs::create_dir_all(folder).with_context(|| format!("could not make the folder `{}`", folder.display()))?;
+        let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
+        made.with_context(|| format!("could not make the folder `{}`", folder.display()))?;
         let place = Place::at(folder);
         let open = if Self::exists(&place) { Self::open } else { Self::create };
         let mut store = open(&place, Policy::Free, Caps::default(), clock)?;

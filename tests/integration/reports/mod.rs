@@ -12,6 +12,7 @@ mod hooks;
 mod inputs;
 mod loops;
 mod memory;
+mod paths;
 mod prompts;
 mod provider;
 mod state;
