@@ -22,6 +22,7 @@ use std::io::ErrorKind;
 use std::io::Read;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::Arc;
 
 /// The folder all paths of the tool begin with.
 const ROOT: &str = "/memories";
@@ -173,7 +174,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
         Some(folder) => {
             let folder = context.environment.directory.join(folder);
             refuse_a_projects(&folder)?;
-            let mut store = Store::open_or_create_free(&folder, context.clock)?;
+            let output = Arc::clone(&context.output);
+            let mut store = Store::open_or_create_free(&folder, context.clock, move |text| output.warn(text))?;
+            store.recovered().iter().for_each(|text| context.output.warn(text));
             match command {
                 Command::Purge(purge) => purge::run(purge, &mut store, &folder, context),
                 Command::Prune(_) => Err(prune::refused()),

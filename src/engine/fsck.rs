@@ -11,12 +11,12 @@ use anyhow::Result;
 use std::path::Path;
 
 /// Looks at the memory of the project around `dir`, and mends it if that is asked for; then nothing else may work on it.
-pub fn fsck(dir: &Path, settings: &Settings, repair: Repair) -> Result<Checkup> {
+pub fn fsck(dir: &Path, settings: &Settings, repair: Repair, notice: &dyn Fn(&str)) -> Result<Checkup> {
     let project = Project::discover(dir, settings.outer.clone())?;
     let place = Place::in_project(project.root(), project.common_dir());
     let _lock = match repair {
         Repair::Yes => Some(RunLock::take(&place.state.join("run.lock"))?),
         Repair::No => None,
     };
-    memory::fsck(&place, repair)
+    memory::fsck(&place, repair, notice)
 }

@@ -70,14 +70,15 @@ impl Checkup {
 }
 
 /// Looks at the whole memory, and mends it if that is asked for. Needs no memory that can be opened.
-pub fn fsck(place: &Place, repair: Repair) -> Result<Checkup> {
+/// `notice` hears of a long wait for another process.
+pub fn fsck(place: &Place, repair: Repair, notice: &dyn Fn(&str)) -> Result<Checkup> {
     if !place.repository.join("objects").is_dir() {
         let gone = format!("the memory at `{}` is gone", place.repository.display());
         let hint = "bring it back, for example from a backup; `.longhaul/memory` still shows what was in it last";
         return Err(Failure::new(Kind::Integrity, gone).hint(hint).into());
     }
     let _lock = match repair {
-        Repair::Yes => Some(WriteLock::take(&place.state, &|_| {})?),
+        Repair::Yes => Some(WriteLock::take(&place.state, notice)?),
         Repair::No => WriteLock::if_free(&place.state),
     };
     let before = Look::at(place)?.checkup();

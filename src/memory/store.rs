@@ -80,6 +80,9 @@ impl Store {
         if !Self::exists(place) {
             return Err(anyhow!("there is no memory at `{}`; `longhaul init` makes one", place.repository.display()));
         }
+        if !place.repository.is_dir() {
+            return Err(no_folder(place));
+        }
         let lock = WriteLock::if_free(&place.state);
         let found = match &lock {
             Some(_) => recovery::open_or_look(place)?,
@@ -105,12 +108,17 @@ impl Store {
 
     /// Opens the memory that stands by itself in a folder, or makes it, unseeded and without a project's rules; files
     /// that already lie in its view are taken in first.
-    pub fn open_or_create_free(folder: &std::path::Path, clock: Clock) -> Result<Self> {
+    pub fn open_or_create_free(
+        folder: &std::path::Path,
+        clock: Clock,
+        notice: impl Fn(&str) + Send + 'static,
+    ) -> Result<Self> {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.with_context(|| format!("could not make the folder `{}`", folder.display()))?;
         let place = Place::at(folder);
         let open = if Self::exists(&place) { Self::open } else { Self::create };
         let mut store = open(&place, Policy::Free, Caps::default(), clock)?;
+        store.on_notice(notice);
         let keep_in = store.keep_in.clone();
         // A disk that takes nothing can be read all the same; a write says why it cannot be done.
         if store.told.borrow().is_empty() || store.in_order.get() {
@@ -201,6 +209,14 @@ impl Store {
     }
 }
 
+/// Says that something else lies where the memory was, and the way out.
+fn no_folder(place: &Place) -> anyhow::Error {
+    let text = format!("`{}` is no folder, and so not the memory any more", place.repository.display());
+    let hint =
+        "move it away and bring the memory back from a backup; `.longhaul/memory` still shows what was in it last";
+    Failure::new(Kind::Integrity, text).hint(hint).into()
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -251,13 +267,13 @@ mod tests {
         fs::write(folder.path().join("memory/notes/a"), "x").unwrap();
         fs::write(folder.path().join("memory/features.json"), "y").unwrap();
 
-        let store = Store::open_or_create_free(folder.path(), fixture::clock()).unwrap();
+        let store = Store::open_or_create_free(folder.path(), fixture::clock(), |_| {}).unwrap();
 
         assert_eq!(store.read("features.json").unwrap().as_deref(), Some(&b"y"[..]));
         let log = fixture::git(&folder.path().join("memory.git"), &["log", "--format=%an: %s"]);
         assert_eq!(log, "external: memory: adopt 2 files\n");
         let head = store.head().unwrap();
-        let again = Store::open_or_create_free(folder.path(), fixture::clock()).unwrap();
+        let again = Store::open_or_create_free(folder.path(), fixture::clock(), |_| {}).unwrap();
         assert_eq!(again.head().unwrap(), head);
     }
 

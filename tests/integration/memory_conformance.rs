@@ -68,7 +68,7 @@ impl<'c> Case<'c> {
                 (bytes, _) => place(base, &root.join(path), item, bytes),
             }
         }
-        let mut store = Store::open_or_create_free(base, Clock::system()).unwrap();
+        let mut store = Store::open_or_create_free(base, Clock::system(), |_| {}).unwrap();
         if !committed.is_empty() {
             store.write("set-up", &committed, &Origin::of(Author::Longhaul)).unwrap();
         }

@@ -24,16 +24,17 @@ pub(in crate::cli) struct Args {
 /// Looks at all of a memory. It is not opened for that, and of the project no more is asked than where it is.
 pub(super) fn run(args: &Args, store: Option<&Path>, context: &Context) -> Result<Code> {
     let repair = if args.repair { Repair::Yes } else { Repair::No };
+    let notice = |text: &str| context.output.warn(text);
     let checkup = match store {
         Some(folder) => {
             let folder = context.environment.directory.join(folder);
             super::refuse_a_projects(&folder)?;
-            memory::fsck(&Place::at(&folder), repair)?
+            memory::fsck(&Place::at(&folder), repair, &notice)?
         }
         None => {
             let (config, read) = context.config(&[])?;
             let settings = settle(&config, read, context, Commands::None)?;
-            engine::fsck::fsck(&context.environment.directory, &settings, repair)?
+            engine::fsck::fsck(&context.environment.directory, &settings, repair, &notice)?
         }
     };
     context.output.data(&told(&checkup));

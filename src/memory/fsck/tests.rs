@@ -8,6 +8,10 @@ use std::process::Command;
 use super::*;
 use crate::memory::fixture::Memory;
 
+fn fsck(place: &Place, repair: Repair) -> Result<Checkup> {
+    super::fsck(place, repair, &|_| {})
+}
+
 /// Makes a memory with a past: files that changed, folders, one that is gone.
 fn memory() -> Memory {
     let mut memory = Memory::project(&[("features.json", "{}"), ("notes/a.md", "one"), ("notes/deep/b.md", "deep")]);
@@ -315,6 +319,7 @@ fn a_memory_without_damage_is_sound_loose_or_packed() {
     assert_eq!(fsck(&memory().place, Repair::No).unwrap().commits, 6);
 }
 
+/// T39.
 #[test]
 fn each_damage_is_seen_as_git_sees_it_and_mended_or_named() {
     for Damage { name, make, harm, git, left } in damages() {

@@ -185,7 +185,7 @@ fn a_memory_without_a_project_is_purged_and_its_neighbours_stay() {
     let mut memory = Memory::free(&[]);
     memory.store.screen(Screen::new(Scanner::of_known(Secrets::default())));
     let folder = tempfile::tempdir().unwrap();
-    let mut store = Store::open_or_create_free(folder.path(), memory.store.clock).unwrap();
+    let mut store = Store::open_or_create_free(folder.path(), memory.store.clock, |_| {}).unwrap();
     store.screen(Screen::new(Scanner::of_known(Secrets::default())));
     store.write("w", &[Change::put("a", KEY)], &Origin::of(Author::Agent)).unwrap();
     fs::write(folder.path().join("neighbour"), KEY).unwrap();

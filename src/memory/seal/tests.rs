@@ -255,7 +255,7 @@ fn expect_ours(memory: &Memory, store: &Store, head: &str, kept: Kept, name: &st
         assert_eq!(memory.shown(path).as_deref(), Some(text), "{name}");
     }
     assert_eq!(layout::look(&memory.place.repository), [], "{name}");
-    let checkup = fsck::fsck(&memory.place, fsck::Repair::No).unwrap();
+    let checkup = fsck::fsck(&memory.place, fsck::Repair::No, &|_| {}).unwrap();
     assert!(checkup.is_sound(), "{name}: {checkup:?}");
     let refs = memory.git(&["for-each-ref", "refs/longhaul/found"]);
     let set_aside = fs::read_dir(&memory.place.state).unwrap().flatten();
@@ -271,6 +271,7 @@ fn expect_ours(memory: &Memory, store: &Store, head: &str, kept: Kept, name: &st
     }
 }
 
+/// T11 to T14, in the memory: checklist, histories, links of the repository, hooks and settings.
 #[test]
 fn what_is_done_between_writes_is_undone_before_the_next_and_told() {
     for Tamper { name, deed, kept } in tampers() {
@@ -351,6 +352,7 @@ fn a_repository_that_was_replaced_by_one_that_lacks_something_stops_the_session(
     assert_eq!(refused.downcast_ref::<Failure>().unwrap().kind, Kind::Integrity);
 }
 
+/// T38.
 #[test]
 fn locks_that_are_planted_stop_nothing() {
     let mut memory = memory();
@@ -390,7 +392,7 @@ fn hold_clean_sessions(sessions: usize) {
             memory.store.checkpoint().unwrap();
         }
     }
-    assert!(fsck::fsck(&memory.place, fsck::Repair::No).unwrap().is_sound());
+    assert!(fsck::fsck(&memory.place, fsck::Repair::No, &|_| {}).unwrap().is_sound());
 }
 
 #[test]

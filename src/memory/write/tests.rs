@@ -129,6 +129,7 @@ fn what_a_killed_process_leaves_does_not_block_and_is_swept_up() {
     assert!(!lock.exists() && !half.exists());
 }
 
+/// T40.
 #[test]
 fn writers_at_the_same_time_lose_nothing() {
     let memory = Memory::free(&[]);
@@ -205,7 +206,7 @@ fn a_view_that_cannot_follow_is_told_and_catches_up() {
 fn the_users_git_settings_do_nothing() {
     const CHILD: &str = "LONGHAUL_TEST_MEMORY_OF_CHILD";
     if let Some(folder) = std::env::var_os(CHILD) {
-        let mut store = Store::open_or_create_free(Path::new(&folder), fixture::clock()).unwrap();
+        let mut store = Store::open_or_create_free(Path::new(&folder), fixture::clock(), |_| {}).unwrap();
         let input = json!({"command": "create", "path": "/memories/a.txt", "file_text": "a\r\nb\n"});
         assert!(!store.run(&input, &Origin::of(Author::Agent)).unwrap().is_error);
         return;

@@ -16,3 +16,4 @@ mod paths;
 mod prompts;
 mod provider;
 mod state;
+mod tampers;
