@@ -88,6 +88,7 @@ enum Command {
 
 /// Does what the arguments ask and tells how it went; returns the exit code.
 pub fn run(arguments: impl IntoIterator<Item = OsString>, environment: Environment, output: &Arc<Output>) -> Code {
+    signals::outlive_full_files();
     let code = match Arguments::try_parse_from(arguments) {
         Ok(Arguments { set, command }) => {
             let context = Context { environment, output: Arc::clone(output), clock: Clock::system(), set };

@@ -37,6 +37,14 @@ pub(super) fn leave_to_pager() {
     }
 }
 
+/// Makes a limit on the size of files an error of the write that meets it; by itself the signal ends the process.
+pub(super) fn outlive_full_files() {
+    if let Ok(runtime) = Builder::new_current_thread().enable_io().build() {
+        let _inside = runtime.enter();
+        drop(signal(SignalKind::from_raw(rustix::process::Signal::XFSZ.as_raw())));
+    }
+}
+
 fn wait(runtime: &Runtime, ready: &mpsc::Sender<Result<()>>, interrupt: &Interrupt, output: &Output) {
     let mut signals = {
         let _inside = runtime.enter();

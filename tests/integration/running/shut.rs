@@ -1,22 +1,18 @@
 //! Folders that a session takes its own user's permissions from: longhaul is that user.
 
 use crate::support::Project;
+use crate::support::as_nobody;
 use crate::support::bash;
 use crate::support::call;
 use crate::support::hand_over;
+use crate::support::hand_to_nobody;
 use crate::support::reply;
 use crate::support::session;
-use crate::support::skipped;
 use serde_json::json;
 use std::fs;
 use std::fs::Permissions;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
-use std::process::Command;
-use std::process::Output;
-
-/// Who has no rights at all: permissions do not hold the superuser back.
-const NOBODY: [&str; 5] = ["--reuid=65534", "--regid=65534", "--clear-groups", "--no-new-privs", "--inh-caps=-all"];
 
 fn mode(path: &Path) -> u32 {
     path.metadata().unwrap().permissions().mode() & 0o777
@@ -24,31 +20,6 @@ fn mode(path: &Path) -> u32 {
 
 fn shut(path: &Path) {
     fs::set_permissions(path, Permissions::from_mode(0o000)).unwrap();
-}
-
-/// Runs longhaul as somebody whom permissions hold back; none where that cannot be had.
-fn run(project: &Project, args: &[&str]) -> Option<Output> {
-    let mut command = project.command(args);
-    if rustix::process::geteuid().is_root() {
-        let program = command.get_program().to_owned();
-        command = Command::new("setpriv");
-        command.args(NOBODY).arg(&program).args(args).current_dir(project.root());
-        command.env_clear().envs(project.environment());
-        let can_start = Command::new("setpriv").args(NOBODY).arg(program).arg("--version").output();
-        if !can_start.is_ok_and(|tried| tried.status.success()) {
-            skipped("the program cannot be started as somebody else than the superuser");
-            return None;
-        }
-    }
-    Some(command.output().unwrap())
-}
-
-/// Gives the project to whom [`run`] runs as.
-fn hand_to_nobody(project: &Project) {
-    if rustix::process::geteuid().is_root() {
-        let all = project.root().parent().unwrap().to_owned();
-        assert!(Command::new("chown").args(["-R", "65534:65534"]).arg(all).status().unwrap().success());
-    }
 }
 
 #[test]
@@ -63,7 +34,7 @@ fn a_folder_that_a_command_shuts_is_open_for_the_next_call_and_the_run_goes_on()
             let before = mode(&path);
             hand_to_nobody(&project);
 
-            let Some(ended) = run(&project, &["run"]) else { return };
+            let Some(ended) = as_nobody(&project, &["run"]) else { return };
 
             let said = String::from_utf8_lossy(&ended.stderr).into_owned();
             assert_eq!(ended.status.code(), Some(0), "{folder}: {said}");
@@ -85,7 +56,7 @@ fn a_folder_that_was_left_shut_is_named_with_what_opens_it() {
         shut(&path);
 
         for command in ["status", "run", "init"] {
-            let Some(ended) = run(&project, &[command]) else { return };
+            let Some(ended) = as_nobody(&project, &[command]) else { return };
             let said = String::from_utf8_lossy(&ended.stderr).into_owned();
             assert_eq!(ended.status.code(), Some(7), "{folder}: {said}");
             let path = path.display().to_string();
@@ -94,6 +65,6 @@ fn a_folder_that_was_left_shut_is_named_with_what_opens_it() {
             assert!(said.contains(&format!("`chmod u+rwx '{path}'`")), "{said}");
         }
         fs::set_permissions(&path, Permissions::from_mode(0o755)).unwrap();
-        assert_eq!(run(&project, &["status"]).unwrap().status.code(), Some(0), "{folder}");
+        assert_eq!(as_nobody(&project, &["status"]).unwrap().status.code(), Some(0), "{folder}");
     }
 }

@@ -3,6 +3,7 @@
 mod chance;
 mod child;
 mod model;
+mod nobody;
 mod project;
 mod run;
 mod skip;
@@ -25,6 +26,8 @@ pub(crate) use model::say;
 pub(crate) use model::server;
 pub(crate) use model::session;
 pub(crate) use model::session_tool;
+pub(crate) use nobody::as_nobody;
+pub(crate) use nobody::hand_to_nobody;
 pub(crate) use project::KEY;
 pub(crate) use project::Project;
 pub(crate) use run::Run;
