@@ -218,6 +218,7 @@ mod tests {
         format!("{{\"version\": 1, \"features\": [\n{features}\n]}}")
     }
 
+    /// D04.
     #[test]
     fn what_is_not_ours_survives_every_rewrite() {
         let text = r#"{

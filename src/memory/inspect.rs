@@ -160,6 +160,7 @@ mod tests {
         assert!(memory.inspect().is_empty());
     }
 
+    /// T15.
     #[test]
     fn edits_are_taken_in_as_one_commit_by_external() {
         let mut memory = Memory::project(&[("notes/a", "old")]);
@@ -300,6 +301,7 @@ mod tests {
         assert_eq!(fs::read_to_string(&findings.set_aside[0].1).unwrap(), "all new\n");
     }
 
+    /// T03.
     #[test]
     fn a_link_in_a_files_place_is_moved_away_and_never_followed() {
         let mut memory = Memory::project(&[("notes/a", "x"), ("checks/c", "c")]);
@@ -342,6 +344,7 @@ mod tests {
         assert!(memory.inspect().is_empty());
     }
 
+    /// T05, and T08: links, other names of a file, files that git reads.
     #[test]
     fn what_cannot_be_taken_in_stays_and_is_told() {
         let mut memory = Memory::project(&[]);

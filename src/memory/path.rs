@@ -208,6 +208,7 @@ mod tests {
         assert_eq!(clean("/memories//a/./b"), "a/b");
     }
 
+    /// T01.
     #[test]
     fn only_the_memory_and_what_is_below_it_is_named() {
         for text in ["", "/", "/memoriesx", "/Memories/a", " /memories", "memories/a", "/memories../a"] {
@@ -215,6 +216,7 @@ mod tests {
         }
     }
 
+    /// T02.
     #[test]
     fn climbing_is_refused_plain_and_encoded() {
         for text in ["/..", "/a/../b", "/%2e%2e/a", "/.%2E", "/%252e%252e", "/%25252e./a"] {
@@ -233,6 +235,7 @@ mod tests {
         }
     }
 
+    /// T07.
     #[test]
     fn names_git_could_take_for_its_own_are_refused() {
         for name in [".git", ".GIT", ".git.", ".git ", "git~1", "GIT~2", ".g\u{200c}it", ".git::$INDEX_ALLOCATION"] {

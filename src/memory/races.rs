@@ -123,6 +123,7 @@ fn race(attempts: usize) {
     assert!(done > attempts / 10 && swaps > attempts / 100, "{done} of {attempts} done, {swaps} swaps");
 }
 
+/// T04.
 #[test]
 fn no_path_leads_out_of_the_view_while_its_folders_are_swapped_for_links() {
     race(SOME);

@@ -436,6 +436,7 @@ mod tests {
         assert_eq!(memory.committed("notes/a.md").as_deref(), Some("text 1\n"));
     }
 
+    /// T38.
     #[test]
     fn what_killed_processes_left_is_removed_told_and_written_down() {
         let mut memory = Memory::project(&[("notes/a.md", "mine")]);

@@ -98,6 +98,7 @@ mod tests {
             || memory.shown("notes/a.md").is_some_and(|text| text.contains(secret))
     }
 
+    /// E20: keys, blocks of them, and words drawn at random beside a name such as `token`.
     #[test]
     fn each_seeded_secret_is_refused_before_there_is_a_blob_and_without_being_told() {
         let mut refused = 0;

@@ -342,6 +342,7 @@ mod tests {
         assert!(!leftover.exists());
     }
 
+    /// T06.
     #[test]
     fn a_pipe_is_found_and_does_not_hold_us() {
         let fixture = Fixture::new();

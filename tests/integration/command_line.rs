@@ -111,6 +111,7 @@ fn a_disk_that_is_full_is_one() {
     assert!(told.starts_with("error: could not write to standard output: No space left"), "{told}");
 }
 
+/// T41.
 #[test]
 fn it_works_without_a_home_and_with_a_config_file_of_the_users() {
     let project = Project::ready();

@@ -114,6 +114,7 @@ fn trees(repository: &Path) -> Vec<String> {
     String::from_utf8_lossy(&output.stdout).lines().map(str::to_owned).collect()
 }
 
+/// T41, and E13 for a program that fails.
 #[test]
 fn a_recorded_list_of_calls_makes_the_same_trees() {
     let (clean, poisoned) = (tempfile::tempdir().unwrap(), tempfile::tempdir().unwrap());
@@ -145,6 +146,7 @@ fn git_itself_falls_into_the_traps() {
     assert!(folder.path().join("sprung").exists());
 }
 
+/// T41.
 #[test]
 fn a_memory_of_another_owner_is_worked_on_all_the_same() {
     if !rustix::process::getuid().is_root() {

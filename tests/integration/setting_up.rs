@@ -400,6 +400,7 @@ fn a_check_whose_init_script_is_not_known_yet_was_not_red() {
     assert_eq!(project.status("works"), "already green");
 }
 
+/// T16.
 #[test]
 fn a_memory_that_is_gone_is_not_made_anew_in_silence() {
     let project = Project::ready().feature("a", "test -f a").model([]);

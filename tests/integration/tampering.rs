@@ -152,6 +152,7 @@ fn a_sparse_checkout_is_no_uncommitted_change() {
     assert_eq!(project.git(["show", "HEAD:far/away"]), "x");
 }
 
+/// T13.
 #[test]
 fn another_working_tree_in_the_settings_does_not_stand_in_for_the_project() {
     let elsewhere = "mkdir ../w; git archive HEAD | tar x -C ../w; git config core.worktree \"$PWD/../w\"; \

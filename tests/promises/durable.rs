@@ -164,6 +164,7 @@ fn kill_at_moments(kills: usize) {
     assert!(written.answered.len() > kills, "{} answers", written.answered.len());
 }
 
+/// T35.
 #[test]
 fn what_was_answered_outlives_a_hundred_kills() {
     kill_at_moments(100);
@@ -311,6 +312,7 @@ fn cut_lose_the_journal_and_look() {
     assert!(!faults.is_empty() || cuts() == 0, "nothing was lost");
 }
 
+/// T36, and D02.
 #[test]
 fn what_was_answered_outlives_ten_power_cuts() {
     with_own_mounts("durable::cut_and_look", 10);

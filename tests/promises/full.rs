@@ -32,6 +32,7 @@ g fsck --strict || echo 'not: git finds it sound'
 echo done
 "#;
 
+/// T37.
 #[test]
 fn a_full_disk_that_needs_mending_can_be_read() {
     let disk = tempfile::tempdir_in(env!("CARGO_TARGET_TMPDIR")).unwrap();

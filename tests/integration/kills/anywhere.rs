@@ -36,6 +36,7 @@ fn step(number: usize) -> Value {
     ])
 }
 
+/// T35: at moments that nobody chose.
 #[test]
 fn at_twenty_moments_nothing_is_lost_and_nothing_is_counted_twice() {
     let project = Project::ready()

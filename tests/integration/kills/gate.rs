@@ -86,6 +86,7 @@ fn during_a_baseline_the_feature_is_there_and_the_next_run_makes_up_for_it() {
     assert_eq!(project.stored("a")["baseline"]["verdict"], "failed");
 }
 
+/// T36: within `init`.
 #[test]
 fn during_init_the_next_one_finishes_it() {
     for commits in 0..4 {

@@ -43,6 +43,7 @@ fn continued(project: &Project, sessions: u32) -> Run {
     run
 }
 
+/// D14: to go on made a new run, which did not see the tasks of the old one.
 #[test]
 fn after_a_kill_in_the_silence_of_the_model_the_session_goes_on() {
     let project = project([reply([appends("one")]), silence()].into_iter().chain(rest()));
@@ -195,6 +196,7 @@ fn a_session_that_got_on_by_the_same_call_goes_on_by_it() {
     continued(&project, 1).hides("stuck").tells("session 1 goes on with turn 9 · a");
 }
 
+/// D10: to resume always failed, since it asked for the lock that it already held.
 #[test]
 fn with_nothing_to_continue_that_is_said_and_a_fresh_session_starts() {
     let project = Project::ready().feature("a", "test -f a").model([session([reply([hand_over()])]), makes("a")]);

@@ -55,6 +55,7 @@ fn killed_in_silence() -> Project {
     project
 }
 
+/// D14 without the flag: what the next session is given is what the killed one left.
 #[test]
 fn while_the_model_is_silent_memory_and_project_are_kept() {
     let project = killed_in_silence();

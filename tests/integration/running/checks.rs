@@ -349,6 +349,7 @@ fn one_endless_line_of_a_check_stays_out_of_the_checklist() {
     assert!(project.checklist().to_string().len() < 5_000);
 }
 
+/// T11.
 #[test]
 fn the_checklist_attack_by_the_memory_tool_is_refused_and_by_shell_undone() {
     let by_tool = memory(

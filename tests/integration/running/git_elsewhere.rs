@@ -66,6 +66,7 @@ fn a_git_folder_that_a_session_moves_away_ends_the_run_and_leads_it_nowhere_else
     assert_eq!(project.git(["log", "--format=%s"]), "wip(session 1, interrupted)\nfirst");
 }
 
+/// T13.
 #[test]
 fn the_git_folder_of_another_working_tree_is_refused() {
     let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
@@ -81,6 +82,7 @@ fn the_git_folder_of_another_working_tree_is_refused() {
     project.run(["run"]).exits(0);
 }
 
+/// T13.
 #[test]
 fn settings_that_name_another_working_tree_are_refused() {
     let project = Project::ready().feature("a", "test -f a").model([makes("a")]);

@@ -18,6 +18,7 @@ fn ready(work: &str) -> Project {
     ])])
 }
 
+/// T12 for other branches of the project.
 #[test]
 fn another_branch_that_a_session_moves_or_removes_is_told_and_its_commit_kept() {
     let project = ready(
@@ -43,6 +44,7 @@ fn another_branch_that_a_session_moves_or_removes_is_told_and_its_commit_kept() 
     assert!(kept.contains(&first), "{kept}");
 }
 
+/// T14.
 #[test]
 fn settings_that_run_programs_are_told_when_they_come_in_a_session() {
     let module = "git init -q --bare m; mkdir -p .git/modules; mv m .git/modules/sub; \

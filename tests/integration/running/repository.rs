@@ -122,6 +122,7 @@ fn git_clean_and_stash_lose_nothing_of_ours() {
     assert_eq!(project.memory_git(["rev-parse", "HEAD"]), head);
 }
 
+/// T12 for the project.
 #[test]
 fn a_session_that_rewrites_history_is_told_and_loses_nothing() {
     let resets = bash("git reset -q --hard HEAD~1; touch a");
@@ -244,6 +245,7 @@ fn settings_of_a_nested_repository_reach_out(project: Project) -> bool {
     mark.exists()
 }
 
+/// T14.
 #[test]
 fn settings_of_a_nested_repository_run_nothing_outside_of_the_sandbox() {
     assert!(!settings_of_a_nested_repository_reach_out(Project::ready().sandboxed()));
@@ -308,6 +310,7 @@ fn doctor_starts_no_program_of_the_projects() {
     assert!(project.root().join("../started").exists(), "it would have been found first");
 }
 
+/// T38 for the project.
 #[test]
 fn a_lock_that_a_killed_git_left_stops_no_run_and_is_kept() {
     for project in [Project::ready(), Project::ready().sandboxed()] {

@@ -11,6 +11,7 @@ use crate::support::session;
 use crate::support::signal;
 use serde_json::json;
 
+/// T40.
 #[test]
 fn a_second_run_on_the_same_project_ends_at_once_as_busy() {
     let project = Project::ready().feature("a", "test -f a").model([session([json!({ "silence": "60s" })])]);
@@ -43,6 +44,7 @@ fn an_interrupt_ends_the_session_in_order() {
     project.run(["run"]).exits(0).hides("was interrupted;");
 }
 
+/// T42.
 #[test]
 fn an_interrupt_during_a_command_ends_the_command() {
     let fifo = "mkfifo ../started; (trap '' TERM; echo > ../started; exec sleep 300)";
