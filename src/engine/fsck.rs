@@ -2,10 +2,12 @@
 
 use crate::engine::lock::RunLock;
 use crate::engine::settings::Settings;
+use crate::engine::workspace;
 use crate::memory;
 use crate::memory::Checkup;
 use crate::memory::Place;
 use crate::memory::Repair;
+use crate::memory::Store;
 use crate::project::Project;
 use anyhow::Result;
 use std::path::Path;
@@ -14,9 +16,12 @@ use std::path::Path;
 pub fn fsck(dir: &Path, settings: &Settings, repair: Repair, notice: &dyn Fn(&str)) -> Result<Checkup> {
     let project = Project::discover(dir, settings.outer.clone())?;
     let place = Place::in_project(project.root(), project.common_dir());
+    if !Store::exists(&place) {
+        workspace::require_no_sessions(&place)?;
+    }
     let _lock = match repair {
-        Repair::Yes => Some(RunLock::take(&place.state.join("run.lock"))?),
-        Repair::No => None,
+        Repair::Yes if place.state.is_dir() => Some(RunLock::take(&place.state.join("run.lock"))?),
+        Repair::Yes | Repair::No => None,
     };
     memory::fsck(&place, repair, notice)
 }

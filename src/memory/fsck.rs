@@ -72,6 +72,11 @@ impl Checkup {
 /// Looks at the whole memory, and mends it if that is asked for. Needs no memory that can be opened.
 /// `notice` hears of a long wait for another process.
 pub fn fsck(place: &Place, repair: Repair, notice: &dyn Fn(&str)) -> Result<Checkup> {
+    if place.repository.symlink_metadata().is_err() && !Journal::path(&place.state).exists() {
+        let none = format!("there is no memory at `{}`", place.repository.display());
+        let hint = "`longhaul init` makes one in a project; `--store` wants the folder that holds `memory.git`";
+        return Err(Failure::usage(none).hint(hint).into());
+    }
     if !place.repository.join("objects").is_dir() {
         let gone = format!("the memory at `{}` is gone", place.repository.display());
         let hint = "bring it back, for example from a backup; `.longhaul/memory` still shows what was in it last";

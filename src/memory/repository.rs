@@ -384,7 +384,7 @@ pub(super) fn tree_and_parent(repository: &Repository, id: Oid) -> Result<(Oid, 
 
 /// Returns the full id of the commit that this prefix of an id names.
 pub(super) fn resolve(repository: &Repository, prefix: &str) -> Result<String> {
-    let hint = "`longhaul log` shows the commits";
+    let hint = "`longhaul log` shows the commits; `@7` stands for what session 7 left, `now` for the newest";
     if prefix.len() < 4 || !prefix.bytes().all(|b| b.is_ascii_hexdigit()) {
         return Err(Failure::usage(format!("`{prefix}` is no commit id")).hint(hint).into());
     }

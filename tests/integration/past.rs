@@ -129,9 +129,11 @@ fn states_are_held_against_each_other_and_the_view_against_memory() {
     assert_eq!(run.exits(0).stdout.trim_end(), project.memory_git(["diff", &first, "HEAD"]));
     let run = project.run(["memory", "diff", &first, "HEAD", "--", "plans/other.md"]);
     run.exits(0).prints("+++ b/plans/other.md").hides("old.md");
+    let usage = project.run(["memory", "restore"]);
+    usage.exits(2).tells("memory restore [OPTIONS] <PATH|--to <COMMIT>|--session <N>>");
     project.run(["memory", "diff", "now"]).exits(0).tells("nothing differs");
     project.run(["memory", "diff", "@3"]).exits(2).tells("no commit of the memory is of session 3");
-    project.run(["memory", "diff", "master"]).exits(2).tells("`master` is no commit id");
+    project.run(["memory", "diff", "master"]).exits(2).tells("`master` is no commit id").tells("`@7`");
 
     project.run(["memory", "diff"]).exits(0).tells("nothing differs");
     project.write(".longhaul/memory/plans/old.md", "by hand\n");

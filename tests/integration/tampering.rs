@@ -90,6 +90,16 @@ fn fsck_says_what_is_damaged_and_mends_it_without_opening_the_memory() {
     assert_eq!(project.status("f"), "open");
 }
 
+#[test]
+fn fsck_where_there_never_was_a_memory_says_how_one_is_made() {
+    let project = Project::new();
+    for more in [&[][..], &["--repair"], &["--store", "none"]] {
+        let run = project.run([&["memory", "fsck"], more].concat());
+        run.exits(2).tells("there is no memory at").tells("`longhaul init` makes one").hides("backup");
+    }
+    assert!(!project.state().exists() && !project.root().join("none").exists());
+}
+
 /// A feature whose check looks into the tracked file `app`, and which fails as committed.
 fn app() -> Project {
     let project = Project::new();

@@ -51,6 +51,7 @@ impl Diff {
 }
 
 #[derive(Debug, clap::Args)]
+#[command(override_usage = "longhaul memory restore [OPTIONS] <PATH|--to <COMMIT>|--session <N>>")]
 #[group(required = true, multiple = true, args = ["path", "to", "session"])]
 pub(in crate::cli) struct Restore {
     /// A file or folder, or all when it is left out

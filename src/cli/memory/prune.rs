@@ -27,7 +27,7 @@ pub(super) fn run(args: &Args, workspace: &mut Workspace, context: &Context) -> 
     };
     notes.iter().for_each(|note| context.output.data(&note.line()));
     if notes.is_empty() {
-        context.output.data("every note was used, or is none that goes");
+        context.output.data("no note goes: each was used in that time, or stays by its type");
     }
     Ok(Code::Done)
 }

@@ -19,7 +19,7 @@ const NAMED: usize = 10;
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Args {
-    /// The text to remove; `-` takes it from standard input, where no shell keeps it
+    /// The text to remove, of 6 bytes at least; `-` takes it from standard input, where no shell keeps it
     #[arg(long = "match", value_name = "TEXT", required = true, allow_hyphen_values = true)]
     pub(super) texts: Vec<String>,
     /// Only tell where it is
