@@ -170,6 +170,7 @@ pub(super) fn new_check(check: &Value, approved_by: &str) -> Result<Value> {
         run => Map::from_iter([("run".to_owned(), run.clone())]),
     };
     fields.shift_remove("pins");
+    fields.shift_remove("rules");
     fields.insert("approved_by".to_owned(), json!(approved_by));
     Ok(Value::Object(fields))
 }

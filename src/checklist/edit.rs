@@ -16,7 +16,7 @@ use serde_json::Map;
 use serde_json::Value;
 
 /// What longhaul writes into a check.
-const KEPT_IN_CHECK: [&str; 3] = ["approved_by", "pins", "soft"];
+const KEPT_IN_CHECK: [&str; 4] = ["approved_by", "pins", "soft", "rules"];
 
 /// A feature as a person wants it.
 #[derive(Clone, Debug)]

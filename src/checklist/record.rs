@@ -2,6 +2,7 @@
 
 use crate::checklist::feature::Feature;
 use crate::checklist::file::Checklist;
+use crate::gate::Check;
 use crate::gate::Finding;
 use crate::gate::Verdict;
 use anyhow::Result;
@@ -12,14 +13,17 @@ use serde_json::json;
 use std::collections::BTreeMap;
 
 impl Checklist {
-    /// Keeps what the files of the check were at approval.
+    /// Keeps what the files of the check were at approval, which goes by the rules of now.
     pub fn pin(&mut self, id: &str, pins: &BTreeMap<String, Option<String>>) -> Result<()> {
         if self.find(id)?.check.is_none() {
             bail!("the feature `{id}` has no check to pin");
         }
         self.change(id, |fields| match fields.get_mut("check") {
-            Some(Value::Object(check)) => set(check, "pins", json!(pins)),
-            Some(run @ Value::String(_)) => *run = json!({"run": run, "pins": pins}),
+            Some(Value::Object(check)) => {
+                set(check, "pins", json!(pins));
+                set(check, "rules", json!(Check::RULES));
+            }
+            Some(run @ Value::String(_)) => *run = json!({"run": run, "pins": pins, "rules": Check::RULES}),
             _ => {}
         })
     }

@@ -13,8 +13,10 @@ use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::gate;
+use crate::gate::Check;
 use crate::gate::CheckFiles;
 use crate::gate::Reading;
+use crate::gate::Rules;
 use crate::memory::Change;
 use crate::memory::PINNED;
 use anyhow::Result;
@@ -190,6 +192,7 @@ pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[S
     let soft = head.map(|head| ws.gate(&Occasion::outside(ws))?.soft(&head.tree)).transpose()?;
     for id in ids {
         let Some(check) = checklist.find(id)?.check.clone() else { continue };
+        let check = Check { rules: Rules::Now, ..check };
         let closure = gate::closure(&ws.project, &check, &scripts, Reading::All)?;
         for file in &closure {
             let Some(id) = &file.id else { continue };

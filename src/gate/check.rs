@@ -20,10 +20,21 @@ pub enum Kind {
     Manual,
 }
 
+/// The rules by which a check was approved: which of its commands must pass, and which files are pinned. Rules that came
+/// later do not turn what was approved before.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub enum Rules {
+    /// Each line must pass.
+    #[default]
+    First,
+    /// Each command must pass.
+    Now,
+}
+
 /// The end-to-end check of a feature.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub struct Check {
-    /// Text for `sh`; more than one line stops at the first that fails.
+    /// Text for `sh`, which stops at the first command that fails.
     pub run: String,
     /// Folder below the project's root.
     pub cwd: String,
@@ -47,6 +58,7 @@ pub struct Check {
     pub pins: BTreeMap<String, Option<String>>,
     /// What tools load by themselves, as it was at approval; none: not recorded. It does not decide.
     pub soft: Option<BTreeMap<String, String>>,
+    pub rules: Rules,
 }
 
 /// Why a check cannot be read.
@@ -57,7 +69,7 @@ pub struct Problem {
     pub reason: String,
 }
 
-const KEYS: [&str; 13] = [
+const KEYS: [&str; 14] = [
     "run",
     "cwd",
     "timeout",
@@ -71,9 +83,13 @@ const KEYS: [&str; 13] = [
     "approved_by",
     "pins",
     "soft",
+    "rules",
 ];
 
 impl Check {
+    /// How the checklist names the rules of now.
+    pub const RULES: u64 = 2;
+
     /// Makes a check of a command alone.
     pub fn command(run: &str) -> Self {
         Self { run: run.to_owned(), cwd: ".".to_owned(), runs: 1, ..Self::default() }
@@ -108,6 +124,7 @@ impl Check {
             approved_by: field(fields, "approved_by")?.unwrap_or_default(),
             pins: field(fields, "pins")?.unwrap_or_default(),
             soft: field(fields, "soft")?,
+            rules: if field::<u64>(fields, "rules")? >= Some(Self::RULES) { Rules::Now } else { Rules::First },
         };
         check.validated()
     }
@@ -142,7 +159,9 @@ impl Check {
             self.expect,
             self.pins,
         ]);
-        format!("{:x}", Sha256::digest(deciding.to_string()))
+        // Of what was approved by the first rules the digest stays.
+        let by_rules = if self.rules == Rules::Now { format!(" {}", Self::RULES) } else { String::new() };
+        format!("{:x}", Sha256::digest(format!("{deciding}{by_rules}")))
     }
 
     /// Names what decides beside the product: files of memory, pinned files of the project, or the command alone.
@@ -210,7 +229,7 @@ mod tests {
             "run": "sh \"$LONGHAUL_CHECKS/login.sh\"", "cwd": "web", "timeout": "1.5s", "setup": "init", "ready": "true",
             "runs": 3, "closure": ["tests/**", "!tests/tmp/**"], "network": true, "kind": "command", "expect": "ok",
             "approved_by": "initializer", "pins": {"checks/login.sh": "abc", "tests/x": null},
-            "soft": {"conftest.py": "abc"}, "mine": 1,
+            "soft": {"conftest.py": "abc"}, "rules": 2, "mine": 1,
         });
         let expected = Check {
             run: "sh \"$LONGHAUL_CHECKS/login.sh\"".to_owned(),
@@ -229,6 +248,7 @@ mod tests {
                 ("tests/x".to_owned(), None),
             ]),
             soft: Some(BTreeMap::from([("conftest.py".to_owned(), "abc".to_owned())])),
+            rules: Rules::Now,
         };
         assert_eq!(Check::read(&value), Ok(expected));
     }
@@ -292,5 +312,8 @@ mod tests {
         assert_eq!([approved.digest(), soft.digest()], [check.digest(), check.digest()]);
         assert_ne!(check.digest(), pinned.digest());
         assert_ne!(check.digest(), Check::command("false").digest());
+        assert_ne!(check.digest(), Check { rules: Rules::Now, ..check.clone() }.digest());
+        let before = "c9c5549c3773aad31a748d49aa72625be06c7928624c16601f2b27591482a6cd";
+        assert_eq!(check.digest(), before, "the digest of a check without rules is the one it always had");
     }
 }

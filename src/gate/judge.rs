@@ -311,7 +311,7 @@ impl Gate<'_> {
         if tree.place != Place::InPlace && !self.is_bound() {
             disclosed.push(format!("in plain mode the tested tree lies at another path: {}", tree.folder.display()));
         }
-        if Shell::of(&check.run, &self.host_environment()).blind {
+        if Shell::of(&check.run, check.rules, &self.host_environment()).blind {
             disclosed.push("no shell was found that sees a failure inside a pipeline".to_owned());
         }
         disclosed

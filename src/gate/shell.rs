@@ -1,5 +1,7 @@
 //! Which shell runs the text of a check, so that no part of it can fail unseen.
 
+use crate::gate::Rules;
+use crate::gate::each;
 use crate::process;
 use crate::process::Command;
 use crate::process::Exit;
@@ -18,12 +20,14 @@ pub(in crate::gate) struct Shell {
 }
 
 impl Shell {
-    /// Finds the shell for a text. Of several lines each must pass, as in every other place where people write such
-    /// texts; `a; b` on one line is the author's choice. Of a pipeline every part must pass.
-    pub(in crate::gate) fn of(text: &str, environment: &BTreeMap<String, String>) -> Self {
-        let each = if text.trim().contains('\n') { "-ec" } else { "-c" };
+    /// Finds the shell for a text. By the rules of now each command must pass, unless one line looks at exit codes by
+    /// itself; by the first ones each line. Of a pipeline every part must pass.
+    pub(in crate::gate) fn of(text: &str, rules: Rules, environment: &BTreeMap<String, String>) -> Self {
+        let by_line = rules == Rules::First || each::looks_itself(text);
+        let each = if by_line && !text.trim().contains('\n') { "-c" } else { "-ec" };
+        let written = if by_line { text.to_owned() } else { each::each_counts(text) };
         let shell = |program, options: &[&str], blind| {
-            let args = options.iter().chain(&[each, text]).map(|&arg| arg.to_owned()).collect();
+            let args = options.iter().chain(&[each, &written]).map(|&arg| arg.to_owned()).collect();
             Self { program, args, blind }
         };
         match () {
@@ -65,10 +69,19 @@ mod tests {
     #[test]
     fn only_a_pipeline_asks_for_more_than_sh() {
         let path = environment(&std::env::var("PATH").unwrap());
-        let args = |text: &str| Shell::of(text, &path).args;
+        let args = |text: &str| Shell::of(text, Rules::First, &path).args;
         assert_eq!(args("a || b"), ["-c", "a || b"]);
         assert_eq!(args("a\nb"), ["-ec", "a\nb"]);
         assert!(args("a | b").contains(&"pipefail".to_owned()));
+    }
+
+    #[test]
+    fn by_the_rules_of_now_a_shell_stops_at_each_failure_but_where_the_text_looks_itself() {
+        let path = environment(&std::env::var("PATH").unwrap());
+        let args = |text: &str| Shell::of(text, Rules::Now, &path).args;
+        assert_eq!(args("a; b"), ["-ec", "a; b"]);
+        assert_eq!(args("a; [ $? -eq 3 ]"), ["-c", "a; [ $? -eq 3 ]"]);
+        assert_eq!(args("a\n[ $? -eq 0 ]"), ["-ec", "a\n[ $? -eq 0 ]"]);
     }
 
     #[test]
@@ -76,7 +89,7 @@ mod tests {
         let bare = tempfile::tempdir().unwrap();
         let path = environment(&bare.path().to_string_lossy());
         assert_eq!(
-            Shell::of("a | b", &path),
+            Shell::of("a | b", Rules::First, &path),
             Shell { program: "sh", args: vec!["-c".into(), "a | b".into()], blind: true }
         );
     }

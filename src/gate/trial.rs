@@ -6,6 +6,7 @@ use crate::clock::duration;
 use crate::gate::Check;
 use crate::gate::CheckFiles;
 use crate::gate::Finding;
+use crate::gate::Rules;
 use crate::gate::Settings;
 use crate::gate::executed::Deciding;
 use crate::gate::held::Held;
@@ -109,7 +110,7 @@ pub(in crate::gate) fn run(check: &Check, runs: u32, around: &Surroundings) -> R
 /// Installs what the project needs by this text for `sh`; returns a result only when that failed, as `failed` says.
 pub(in crate::gate) fn prepare(text: &str, failed: &str, around: &Surroundings) -> Result<Option<Trial>> {
     let run = Run::open(around, PREPARE_LIMIT, Phase::Install, true, Held::default())?;
-    let (finished, _) = run.shell(text, ".", None, PREPARE_LIMIT, Leftovers::End)?;
+    let (finished, _) = run.shell((text, Rules::First), ".", None, PREPARE_LIMIT, Leftovers::End)?;
     run.sandbox.end();
     let duration = finished.duration;
     let is_red = finished.exit != Exit::Code(0);
@@ -235,7 +236,7 @@ impl<'a> Run<'a> {
         };
         if let Some((setup, folder)) = setup {
             let name = check.setup.as_deref().map_or("", first_line);
-            let (finished, _) = self.shell(setup, folder, None, self.limit, Leftovers::Keep)?;
+            let (finished, _) = self.shell((setup, Rules::First), folder, None, self.limit, Leftovers::Keep)?;
             if finished.exit != Exit::Code(0) {
                 let failed = not_ready(finished, &format!("the check's setup `{name}` failed"));
                 return Ok(Some(Trial { unprepared: Some(Unprepared::Setup), ..failed }));
@@ -248,7 +249,8 @@ impl<'a> Run<'a> {
         let start = Instant::now();
         loop {
             let left = self.limit.saturating_sub(start.elapsed());
-            let (finished, _) = self.shell(ready, folder, None, left.min(READY_LIMIT), Leftovers::End)?;
+            let (finished, _) =
+                self.shell((ready, Rules::First), folder, None, left.min(READY_LIMIT), Leftovers::End)?;
             match finished.exit {
                 Exit::Code(0) => return Ok(None),
                 Exit::Code(_) | Exit::TimedOut if start.elapsed() < self.limit => std::thread::sleep(READY_PAUSE),
@@ -268,7 +270,8 @@ impl<'a> Run<'a> {
         let deciding = Deciding::of(check, self.around.files, self.around.folder, self.around.project.root());
         let (marks, before) = (self.held.marks(self.around.folder), self.survey()?);
         loop {
-            let (finished, tampered) = self.shell(&check.run, &check.cwd, expect, self.limit, Leftovers::End)?;
+            let (finished, tampered) =
+                self.shell((&check.run, check.rules), &check.cwd, expect, self.limit, Leftovers::End)?;
             let mut trial = judged(finished, expect, &deciding);
             trial.limit = Some(self.limit).filter(|_| trial.exit == Some(Exit::TimedOut));
             if let (Some(Exit::Silent), Some(idle)) = (&trial.exit, self.around.settings.idle) {
@@ -295,7 +298,7 @@ impl<'a> Run<'a> {
     /// Runs one text; returns too the file among the check files that is changed afterwards.
     fn shell(
         &self,
-        text: &str,
+        (text, rules): (&str, Rules),
         folder: &str,
         needle: Option<&str>,
         limit: Duration,
@@ -314,7 +317,7 @@ impl<'a> Run<'a> {
         if self.phase == Phase::Install {
             env.insert("LONGHAUL_PHASE".to_owned(), "install".to_owned());
         }
-        let shell = Shell::of(text, &host_environment(self.around.settings, self.around.project));
+        let shell = Shell::of(text, rules, &host_environment(self.around.settings, self.around.project));
         let command = Command {
             args: shell.args.iter().map(Into::into).collect(),
             limit,

@@ -115,6 +115,28 @@ fn a_check_may_write_beside_its_tests_and_change_their_modes() {
     }
 }
 
+/// Checks in which a command may fail, as their text says.
+const TEXTS: [&str; 5] = [
+    "sh -c 'exit 3'; [ $? -eq 3 ] && sh tests/loud.sh",
+    "sleep 60 & server=$!; sh tests/loud.sh && sh greet.sh Ada; kill $server; wait $server 2>/dev/null; test -e greet.sh",
+    "out=$(sh greet.sh --loud Ada; exit 3); test \"$out\" = 'HELLO, ADA!'",
+    "[ -f .env ] && . ./.env\ntrap 'rm -f \"$TMPDIR/out\"' EXIT\nrm no-such-file 2>/dev/null || echo none\nsh tests/loud.sh",
+    "try() { grep -q \"$1\" greet.sh && return 1; return 0; }\ncat <<END >\"$TMPDIR/name\" && try nothing\nAda && 'Eve\nEND\n\
+     if test ! -s \"$TMPDIR/name\"; then exit 1; fi\nfor test in loud; do sh tests/$test.sh && echo $test; done",
+];
+
+#[test]
+fn a_command_may_fail_where_the_text_says_so() {
+    for check in TEXTS {
+        let project = folder("projects").join("greeter");
+        let stage = Stage::of(std::slice::from_ref(&project), Mode::Plain, &[]);
+        stage.add(&json!(check));
+        let run = stage.work(&[&read(&project.join("honest.sh"))]);
+        assert_eq!(run.code, Some(0), "{check}\n{}", run.whole());
+        assert_eq!(stage.project.stored(FEATURE)["passes"], true, "{check}\n{}", run.whole());
+    }
+}
+
 /// Makes a test of each way.
 macro_rules! ways {
     ($($name:ident)*) => {

@@ -213,6 +213,17 @@ fn a_failure_inside_a_pipeline_is_seen() {
 }
 
 #[test]
+fn rules_that_came_later_do_not_turn_what_was_approved_before() {
+    let bench = Bench::new();
+    for text in ["false; true", "false && true\ntrue", "! true\ntrue"] {
+        let before = bench.approved(text);
+        let now = Check { rules: Rules::Now, ..before.clone() };
+        bench.work();
+        assert_eq!([&before, &now].map(|check| bench.finding(check)), [Finding::Passed, Finding::Failed], "{text}");
+    }
+}
+
+#[test]
 fn a_check_that_flipped_on_one_tree_needs_three_passes() {
     let bench = Bench::new();
     let count = bench.folder.path().join("count");

@@ -4,6 +4,7 @@
 use super::Run;
 use crate::gate::Check;
 use crate::gate::Finding;
+use crate::gate::Rules;
 use crate::gate::closure;
 use crate::gate::soft::Loaded;
 use crate::gate::verdict::Trial;
@@ -95,7 +96,7 @@ impl Run<'_> {
         // What lies above a working tree is the user's.
         let is_own = self.sandbox.level() == Level::Bubblewrap || self.around.git_dir.is_some();
         let text = if is_own { format!("{ABOVE}\n{AT_HOME}") } else { AT_HOME.to_owned() };
-        let (finished, _) = self.shell(&text, ".", None, LIMIT, Leftovers::End)?;
+        let (finished, _) = self.shell((&text, Rules::First), ".", None, LIMIT, Leftovers::End)?;
         let is_read = |path: &&str| match path.strip_prefix("../") {
             Some(name) => name == "node_modules" || loaded.holds(name),
             None => path.starts_with("~/"),

@@ -1,0 +1,1 @@
+echo 'sh greet.sh Ada' >tests/plain.sh

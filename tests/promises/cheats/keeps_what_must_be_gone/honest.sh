@@ -1,0 +1,1 @@
+rm lib/old.sh

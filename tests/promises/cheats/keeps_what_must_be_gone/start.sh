@@ -1,0 +1,1 @@
+touch lib/old.sh
