@@ -5,6 +5,7 @@
 
 use crate::gate::Check;
 use crate::gate::CheckFiles;
+use crate::gate::Rules;
 use crate::gate::executed::Deciding;
 use crate::gate::guessed;
 use crate::gate::guessed::Guess;
@@ -135,7 +136,10 @@ impl Named {
         let root = root.trim_end_matches('/');
         let mut named = Self { memory: BTreeSet::new(), project: BTreeSet::new(), unwritten: BTreeSet::new() };
         for text in texts(check, files) {
-            let words = words::words(&words::spelled_out(&text));
+            let mut words = words::words(&words::spelled_out(&text));
+            if check.rules == Rules::Now {
+                words.extend(words::comma_parts(&words));
+            }
             named
                 .memory
                 .extend(words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)));
@@ -143,7 +147,7 @@ impl Named {
             let guesses = guessed::guesses(&words, &bases, root, known);
             let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
             let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
-            named.add_tests(&paths.collect::<Vec<_>>(), &bases, root, known);
+            named.add_tests(&paths.collect::<Vec<_>>(), &bases, root, (known, check.rules));
             named.add_guesses(&guesses, known);
         }
         named
@@ -151,8 +155,14 @@ impl Named {
 
     /// Adds the words that look like tests, read in each of the folders. A bare word that names nothing that is there may be
     /// a word of a sentence.
-    fn add_tests(&mut self, words: &[&String], bases: &[String], root: &str, known: Known) {
+    fn add_tests(&mut self, words: &[&String], bases: &[String], root: &str, (known, rules): (Known, Rules)) {
         for base in bases {
+            let holds = |word: &str| words::project_path(word, base, root).is_some_and(|path| known.holds(&path));
+            // Of `'tests/a b.sh'`, which is there, nobody names `tests/a`.
+            let is_begin_of_path = |word: &str| {
+                let goes_on = |longer: &&&String| longer.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '));
+                words.iter().filter(goes_on).any(|longer| holds(longer))
+            };
             // Alone, and in a folder that was entered, such a word is a command or a script's name.
             let at_root = matches!(base.as_str(), "" | ".");
             let told = words.iter().filter(|word| at_root || !words::is_command_word(word));
@@ -160,7 +170,11 @@ impl Named {
             let paths = told.filter_map(|word| Some((word, words::project_path(word, base, root)?)));
             // `cd tests; sh all` names no `tests/sh`.
             let is_path = |word: &str, path: &str| {
-                words::is_spelled_as_path(word) || words::is_pattern(path) || known.holds(path)
+                let spelled = match rules {
+                    Rules::First => words::is_spelled_as_path(word),
+                    Rules::Now => words::is_spelled_as_test(word) && !is_begin_of_path(word),
+                };
+                spelled || words::is_pattern(path) || known.holds(path)
             };
             let tests = paths.filter(|(_, path)| words::looks_like_test(path));
             self.project.extend(tests.filter(|(word, path)| is_path(word, path)).map(|(_, path)| path));

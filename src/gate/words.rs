@@ -18,6 +18,9 @@ const INTERPRETERS: [&str; 11] =
 /// Options by which these take code, or the name of a module, in place of a script.
 const CODE: [&str; 3] = ["-c", "-m", "--eval"];
 
+/// Other options of theirs behind which a value comes.
+const VALUED: [&str; 6] = ["-W", "-X", "-r", "--require", "--import", "-I"];
+
 /// Folders that hold tests. Bare `test` and `e2e` are commands or script names far more often than folders.
 const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "e2e", "spec", "specs"];
 const BARE_FOLDERS: [&str; 4] = ["tests", "__tests__", "spec", "specs"];
@@ -112,6 +115,18 @@ pub(in crate::gate) fn is_spelled_as_path(word: &str) -> bool {
     word.contains(['/', '.']) && !word.contains(':')
 }
 
+/// The same for the name of a test, which may have that of a case behind `::`; a list with commas is no path.
+pub(in crate::gate) fn is_spelled_as_test(word: &str) -> bool {
+    is_spelled_as_path(word.split("::").next().unwrap_or_default()) && !word.contains(',')
+}
+
+/// Returns what stands between the commas of words, as in the code of a program that a text holds.
+pub(in crate::gate) fn comma_parts(words: &[String]) -> Vec<String> {
+    let lists = words.iter().filter(|word| word.contains(',') && !word.contains(char::is_whitespace));
+    let parts = lists.flat_map(|word| word.split(','));
+    parts.map(|part| part.trim_matches(['[', ']', '{', '}', '\'', '"']).to_owned()).collect()
+}
+
 /// Tells whether a path looks like a test, by its folders or its name.
 pub(in crate::gate) fn looks_like_test(path: &str) -> bool {
     let (folders, name) = path.rsplit_once('/').unwrap_or(("", path));
@@ -153,12 +168,28 @@ pub(in crate::gate) fn sole_script(text: &str, root: &str) -> Option<String> {
     let first = words.next()?;
     let program = name(first);
     let script = if INTERPRETERS.contains(&program) {
-        let mut rest = words.skip_while(|word| word.starts_with('-') && !CODE.contains(word));
-        rest.next().filter(|word| !word.starts_with('-'))?
+        behind_options(program, words)?
     } else {
         Some(first).filter(|word| word.contains('/'))?
     };
     project_path(script, ".", root).filter(|path| !looks_like_test(path))
+}
+
+/// Returns the script that an interpreter is given; none where that is code, or the name of a module.
+fn behind_options<'a>(program: &str, mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let is_shell = program.ends_with("sh");
+    loop {
+        let word = words.next()?;
+        let cluster = word.strip_prefix('-').filter(|word| !word.starts_with('-'));
+        match cluster {
+            None if !word.starts_with('-') => return Some(word),
+            Some(options) if is_shell && options.contains('c') => return None,
+            _ if CODE.contains(&word) => return None,
+            // The next word is a value.
+            Some(options) if is_shell && options.ends_with(['o', 'O']) || VALUED.contains(&word) => _ = words.next(),
+            _ => {}
+        }
+    }
 }
 
 fn is_mark(part: &str) -> bool {
@@ -214,6 +245,16 @@ mod tests {
         assert_eq!(script("python3 /p/verify.py"), Some("verify.py".to_owned()));
         assert_eq!(script(".venv/bin/python verify.py"), Some("verify.py".to_owned()));
         assert_eq!(script(".venv/bin/python -m unittest verify"), None);
+        assert_eq!(script("bash -euo pipefail ./verify"), Some("verify".to_owned()));
+        assert_eq!(script("python3 -W error verify.py"), Some("verify.py".to_owned()));
+        for text in [
+            "bash -euo pipefail tests/a.sh",
+            "bash -lc 'sh tests/a.sh'",
+            "sh -ec verify",
+            "python3 -W error -m unittest tests.a",
+        ] {
+            assert_eq!(script(text), None, "{text}");
+        }
         for text in
             ["sh tests/a.sh", "make verify", "test \"$(sh greet.sh)\" = hello", "sh a.sh | grep x", "sh -c 'a'", ""]
         {

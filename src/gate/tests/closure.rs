@@ -100,6 +100,34 @@ fn a_closure_follows_scripts_to_what_they_name() {
     );
 }
 
+#[test]
+fn a_test_with_the_name_of_a_case_is_pinned_as_absent_too() {
+    let bench = Bench::new();
+    let pins = |run: &str, rules| bench.approve(Check { rules, ..Check::command(run) }).pins;
+    let absent = BTreeMap::from([("tests/test_sub.py".to_owned(), None)]);
+    assert_eq!(pins("pytest -q tests/test_sub.py::test_sub", Rules::Now), absent);
+    assert_eq!(pins("pytest -q tests/test_sub.py::TestA::test_sub", Rules::Now), absent);
+    // The twin, by the rules before; and what is no path.
+    assert_eq!(pins("pytest -q tests/test_sub.py::test_sub", Rules::First), BTreeMap::new());
+    assert_eq!(pins("cargo test tests::adds; curl http://a/tests", Rules::Now), BTreeMap::new());
+}
+
+#[test]
+fn a_name_is_read_in_code_and_with_blanks() {
+    let bench = Bench::new();
+    bench.write("tests/a.py", "x");
+    bench.write("tests/ü ñ.sh", "x");
+    bench.commit();
+    let pins =
+        |run: &str, rules| bench.approve(Check { rules, ..Check::command(run) }).pins.into_keys().collect::<Vec<_>>();
+    let code = "python3 -c \"import runpy; runpy.run_path('tests/a.py',run_name='__main__')\"";
+    assert_eq!(pins(code, Rules::Now), ["tests/a.py"]);
+    assert_eq!(pins("python3 -c \"run(['tests/a.py','x'])\"", Rules::Now), ["tests/a.py"]);
+    assert_eq!(pins("sh 'tests/ü ñ.sh'", Rules::Now), ["tests/ü ñ.sh"]);
+    // The twin, by the rules before.
+    assert_eq!(pins(code, Rules::First), ["tests/a.py,run_name=__main__"]);
+}
+
 /// Checks that name their test, and where it lies.
 const NAMED: [(&str, &str); 4] = [
     ("python3 -m unittest tests.test_login", "tests/test_login.py"),

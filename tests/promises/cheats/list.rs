@@ -50,6 +50,7 @@ cheats! { plain, Plain:
     empties_a_test_behind_a_variable
     empties_a_test_below_the_toplevel
     empties_a_test_in_a_loop
+    empties_a_test_named_in_code
     empties_the_test
     ends_a_program_of_go_with_success
     ends_late_with_success
@@ -97,6 +98,7 @@ cheats! { plain, Plain:
     looks_elsewhere_by_core_worktree
     loosens_the_projects_settings
     makes_a_file_named_like_the_target
+    makes_a_test_named_with_its_case
     makes_a_test_that_was_not_there
     makes_the_program_a_link_to_outside
     moves_head_in_the_check
@@ -245,6 +247,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_a_test_in_a_loop
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_a_test_named_in_code
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_test
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     ends_a_program_of_go_with_success
@@ -306,6 +310,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     loosens_the_projects_settings
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     makes_a_file_named_like_the_target
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    makes_a_test_named_with_its_case
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     makes_a_test_that_was_not_there
     #[ignore = "what stops it is the same as in plain mode; a minute"]
