@@ -4,6 +4,7 @@ use crate::gate::Check;
 use crate::gate::Finding;
 use crate::gate::Gate;
 use crate::gate::Kind;
+use crate::gate::Pin;
 use crate::gate::Red;
 use crate::gate::Site;
 use crate::gate::Verdict;
@@ -17,6 +18,7 @@ use crate::gate::closure::memory_closure;
 use crate::gate::closure::texts;
 use crate::gate::difference::difference;
 use crate::gate::empty::empty;
+use crate::gate::from_git;
 use crate::gate::shell::Shell;
 use crate::gate::soft;
 use crate::gate::stage::PinnedBytes;
@@ -100,6 +102,7 @@ impl Gate<'_> {
         let mut trial = self.run(check, check.runs.max(least), &tree)?;
         let flipped = trial.flipped || known.was(&head.tree, !trial.finding.is_green()) && trial.finding.is_result();
         let untracked = self.look_at_tree(&mut trial, &tree, &head)?;
+        self.refuse_versions_of_git(&mut trial, check, &tree, pinned);
         let red = known.red.as_ref().filter(|red| red.check == check.digest());
         if trial.finding == Finding::Passed && !self.is_earlier(red, &head) {
             trial.finding = Finding::AlreadyGreen;
@@ -131,6 +134,7 @@ impl Gate<'_> {
         };
         let mut trial = self.run(check, check.runs, &tree)?;
         tell_difference(&mut trial, &tree);
+        self.refuse_versions_of_git(&mut trial, check, &tree, pinned);
         Ok(trial)
     }
 
@@ -167,6 +171,24 @@ impl Gate<'_> {
             let detail = format!("`gate.strict`: what tools load by themselves changed since: {}", listed(changed));
             Trial::refused(Finding::CheckChanged, detail)
         })
+    }
+
+    /// Refuses a pass of a check that takes files from git: there the approved versions lie over nothing.
+    fn refuse_versions_of_git(&self, trial: &mut Trial, check: &Check, tree: &Tree, pinned: PinnedBytes) {
+        if trial.finding != Finding::Passed || tree.difference.is_empty() {
+            return;
+        }
+        let scripts = check.pins.iter().filter_map(|(path, pin)| {
+            let bytes = pinned(Pin::read(pin.as_deref()?).id)?;
+            from_git::is_script(path, &bytes).then(|| String::from_utf8_lossy(&bytes).into_owned())
+        });
+        if texts(check, &self.files).into_iter().chain(scripts).any(|text| from_git::takes_files(&text)) {
+            trial.finding = Finding::CheckChanged;
+            trial.add(
+                "the check takes files from git, where the approved versions do not lie: put them back in the project, \
+                 or approve the project's with `longhaul accept`",
+            );
+        }
     }
 
     /// Tells in words why the commit at HEAD is not what would be tested. A clean checkout holds nothing that is not in

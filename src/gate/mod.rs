@@ -13,6 +13,7 @@ mod empty;
 mod executed;
 mod failure;
 mod finding;
+mod from_git;
 mod guessed;
 mod held;
 mod install;

@@ -44,6 +44,7 @@ cheats! { plain, Plain:
     drops_the_baselines_commit
     edits_a_test_named_by_its_module
     edits_a_test_named_to_cargo
+    edits_a_test_that_the_check_clones
     edits_the_check_in_memorys_view
     edits_the_checklist_by_the_command
     edits_the_test
@@ -238,6 +239,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     edits_a_test_named_by_its_module
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     edits_a_test_named_to_cargo
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    edits_a_test_that_the_check_clones
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     edits_the_checklist_by_the_command
     #[ignore = "what stops it is the same as in plain mode; a minute"]
