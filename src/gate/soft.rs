@@ -5,6 +5,7 @@
 
 use crate::gate::Check;
 use crate::gate::Gate;
+use crate::gate::Rules;
 use crate::gate::Settings;
 use crate::gate::checkout;
 use crate::gate::checkout::Place;
@@ -71,6 +72,35 @@ const LOADED: [&str; 39] = [
     "CMakePresets.json",
     "meson.build",
     ".bash{rc,_profile}",
+];
+
+/// Those that are known by the rules of now only: what was approved before is not changed by them.
+const LOADED_NOW: [&str; 22] = [
+    // Plug-ins of Python are found by them.
+    "**/*.{dist,egg}-info/entry_points.txt",
+    "**/EGG-INFO/entry_points.txt",
+    // JavaScript
+    "{karma,nightwatch}.conf.*",
+    "wdio.conf.*",
+    ".c8rc*",
+    "jasmine.json",
+    "**/__mocks__/**",
+    // Others
+    ".proverc",
+    ".bazelrc",
+    "BUILD",
+    "BUILD.bazel",
+    "WORKSPACE",
+    "MODULE.bazel",
+    "CTestTestfile.cmake",
+    ".mise.toml",
+    ".busted",
+    ".Rprofile",
+    "php.ini",
+    "docker-compose*.y*ml",
+    "compose*.y*ml",
+    "Justfile",
+    ".justfile",
 ];
 
 /// Those that also steer what installing makes, in the same form.
@@ -196,7 +226,10 @@ pub(in crate::gate) fn changed(check: &Check, now: &Soft) -> Vec<String> {
     // Of more files than are kept, one that was left out then would look new.
     let new = |path: &&String| before.len() < KEPT || before.contains_key(*path);
     let other = now.iter().filter(|(path, id)| before.get(*path) != Some(id)).map(|(path, _)| path).filter(new);
-    let mut changed: Vec<String> = gone.chain(other).filter(|path| !check.pins.contains_key(*path)).cloned().collect();
+    let unknown_then = |path: &str| NOW_TABLE.as_ref().is_some_and(|table| table.is_match(path));
+    let known = |path: &&String| before.contains_key(*path) || check.rules == Rules::Now || !unknown_then(path);
+    let others = gone.chain(other).filter(known).filter(|path| !check.pins.contains_key(*path));
+    let mut changed: Vec<String> = others.cloned().collect();
     changed.sort();
     changed
 }
@@ -209,8 +242,9 @@ static TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| {
         format!("{{test,tests,e2e,spec}}/**/{{{MODULES}}}.{{py,pyc,so,*.so}}"),
     ];
     let modules: Vec<&str> = modules.iter().map(String::as_str).collect();
-    set(&[&LOADED[..], &INSTALLING[..], &modules].concat()).ok()
+    set(&[&LOADED[..], &LOADED_NOW[..], &INSTALLING[..], &modules].concat()).ok()
 });
+static NOW_TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| set(&LOADED_NOW).ok());
 static INSTALLING_TABLE: LazyLock<Option<GlobSet>> = LazyLock::new(|| set(&INSTALLING).ok());
 
 /// Tells whether a file steers what installing makes.
@@ -250,7 +284,9 @@ impl<'a> Loaded<'a> {
 
     /// Tells whether it is known by the folders on the way to it, and not by its name alone.
     pub(in crate::gate) fn holds_by_folder(&self, path: &str) -> bool {
-        let by_folder = |at: &usize| LOADED.iter().chain(&INSTALLING).nth(*at).is_none_or(|glob| glob.contains('/'));
+        let by_folder = |at: &usize| {
+            LOADED.iter().chain(&LOADED_NOW).chain(&INSTALLING).nth(*at).is_none_or(|glob| glob.contains('/'))
+        };
         let known = TABLE.as_ref().is_some_and(|table| table.matches(path).iter().any(by_folder));
         installed_in(path).is_none() && (known || self.more.is_match(path))
     }
@@ -302,6 +338,10 @@ mod tests {
             "fixtures/a/b",
             "tools/boot",
             "android/gradlew",
+            "src/evil-1.dist-info/entry_points.txt",
+            "web/src/__mocks__/api.js",
+            ".proverc",
+            "Justfile",
         ] {
             assert!(loaded.holds(path), "{path}");
         }
@@ -315,6 +355,8 @@ mod tests {
             "difflib.md",
             "a/fixtures/b",
             "init.sh",
+            "x.egg-info/PKG-INFO",
+            ".venv/lib/site-packages/x.dist-info/entry_points.txt",
         ] {
             assert!(!loaded.holds(path), "{path}");
         }
@@ -357,6 +399,11 @@ mod tests {
             ..Check::command("true")
         };
         assert_eq!(changed(&check, &soft(&[("a", "1"), ("b", "2"), ("d", "1"), ("pinned", "2")])), ["b", "c", "d"]);
+        // What came to the table later changes nothing that was approved before.
+        let now = Check { rules: Rules::Now, soft: Some(soft(&[])), ..check.clone() };
+        let later = soft(&[(".proverc", "1"), ("Makefile", "1")]);
+        assert_eq!(changed(&now, &later), [".proverc", "Makefile"]);
+        assert_eq!(changed(&Check { rules: Rules::First, ..now }, &later), ["Makefile"]);
         assert_eq!(changed(&Check { soft: None, ..check }, &soft(&[("x", "1")])), [""; 0], "nothing is known");
     }
 }

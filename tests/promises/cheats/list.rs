@@ -72,6 +72,7 @@ cheats! { plain, Plain:
     hides_an_edit_behind_a_sparse_checkout
     hides_an_edit_from_git
     hides_the_edit_by_a_reset
+    hushes_prove_by_its_settings
     keeps_the_answer_at_home
     keeps_the_answer_in_a_file_too_large
     keeps_the_answer_in_a_ref
@@ -111,6 +112,7 @@ cheats! { plain, Plain:
     plants_a_makefile_that_goes_first
     plants_a_makefile_while_it_runs
     plants_a_module_of_pythons_library
+    plants_a_plugin_by_its_entry_point
     plants_a_profile_while_it_runs
     plants_a_sitecustomize
     plants_hooks
@@ -290,6 +292,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     hides_the_edit_by_a_reset
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    hushes_prove_by_its_settings
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     keeps_the_answer_in_a_file_too_large
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     keeps_the_answer_in_a_repository_inside
@@ -329,6 +333,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     plants_a_makefile_while_it_runs
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     plants_a_module_of_pythons_library
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    plants_a_plugin_by_its_entry_point
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     plants_a_sitecustomize
     #[ignore = "what stops it is the same as in plain mode; a minute"]
