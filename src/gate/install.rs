@@ -49,7 +49,7 @@ impl Gate<'_> {
         let prepared = Prepared::of(&state, entries, installer.text, &at);
         let made_from = prepared.made_from().filter(|made_from| self.reuse == Reuse::Alike || made_from == tree);
         if made_from.is_none() {
-            checkout::check_out(self.project, tree, site.since.as_deref(), private, &at)?;
+            checkout::check_out(self.project, tree, site, private, &at)?;
             let folder = private.tree();
             let around = self.surroundings(&folder, Some(private));
             if let Some(failed) = trial::prepare(installer.text, &installer.failed, &around)? {

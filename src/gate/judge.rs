@@ -65,7 +65,9 @@ impl Gate<'_> {
         let soft =
             head.map(|head| self.soft_changes(check, &self.site(check, known, &head.tree)?, &head.tree)).transpose()?;
         let soft = soft.and_then(|changed| self.strict_refusal(&changed)).map(|trial| trial.detail);
-        let parts: Vec<String> = hard.into_iter().chain(soft).collect();
+        let filters = self.late_filters(check)?;
+        let filters = (!filters.is_empty()).then(|| format!("git's filters changed since: {}", listed(&filters)));
+        let parts: Vec<String> = hard.into_iter().chain(soft).chain(filters).collect();
         Ok((!parts.is_empty()).then(|| parts.join("\n")))
     }
 

@@ -158,6 +158,9 @@ const INSTALLED: [&str; 9] =
 /// Those of them that hold programs and libraries. Where one is committed, tools take it for what it is named after.
 const PROVIDING: [&str; 7] = ["node_modules", ".venv", "venv", "site-packages", "vendor", ".tox", ".nox"];
 
+/// Begins what stands for a setting of git's. Such as came later are left out of a checkout, so they change nothing.
+const OF_GIT: &str = "git:";
+
 /// Most files kept with a check; those nearest to the project's root are read by most tools.
 const KEPT: usize = 300;
 
@@ -172,7 +175,16 @@ impl Gate<'_> {
     /// tracked.
     pub fn soft(&self, tree: &str) -> Result<Soft> {
         let Settings { checkout, prepare, .. } = self.settings;
-        self.soft_at(checkout::site(self.project, *checkout, prepare, Some(tree), None)?.place, tree)
+        let mut soft = self.soft_at(checkout::site(self.project, *checkout, prepare, Some(tree), None)?.place, tree)?;
+        soft.extend(self.project.filters()?.into_iter().map(|(key, value)| (format!("{OF_GIT}{key}"), value)));
+        Ok(soft)
+    }
+
+    /// Lists the settings of git's filters that are not what they were when the check was approved.
+    pub(in crate::gate) fn late_filters(&self, check: &Check) -> Result<Vec<String>> {
+        let before = |key: &String| check.soft.as_ref()?.get(&format!("{OF_GIT}{key}"));
+        let now = self.project.filters()?;
+        Ok(now.into_iter().filter(|(key, value)| before(key) != Some(value)).map(|(key, _)| key).collect())
     }
 
     /// The same for a known place.
@@ -222,7 +234,7 @@ pub(in crate::gate) fn holds(soft: &Soft, path: &str) -> bool {
 /// decide by their pins.
 pub(in crate::gate) fn changed(check: &Check, now: &Soft) -> Vec<String> {
     let Some(before) = &check.soft else { return Vec::new() };
-    let gone = before.keys().filter(|path| !now.contains_key(*path));
+    let gone = before.keys().filter(|path| !now.contains_key(*path) && !path.starts_with(OF_GIT));
     // Of more files than are kept, one that was left out then would look new.
     let new = |path: &&String| before.len() < KEPT || before.contains_key(*path);
     let other = now.iter().filter(|(path, id)| before.get(*path) != Some(id)).map(|(path, _)| path).filter(new);

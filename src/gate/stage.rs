@@ -42,7 +42,12 @@ impl Gate<'_> {
         if self.names_project(check) {
             return Ok(Site::named());
         }
-        checkout::site(self.project, self.settings.checkout, &self.settings.prepare, Some(tree), known.since.as_deref())
+        let Settings { checkout, prepare, .. } = self.settings;
+        let site = checkout::site(self.project, *checkout, prepare, Some(tree), known.since.as_deref())?;
+        match site.place {
+            Place::Clean => Ok(Site { late_filters: self.late_filters(check)?, ..site }),
+            _ => Ok(site),
+        }
     }
 
     fn names_project(&self, check: &Check) -> bool {
@@ -141,7 +146,7 @@ impl Gate<'_> {
             Err(failed) => return Ok(Err(failed)),
         };
         let at = self.seen_at(&private);
-        let written = checkout::check_out(self.project, tree, site.since.as_deref(), &mut private, &at)?;
+        let written = checkout::check_out(self.project, tree, site, &mut private, &at)?;
         let mut staged = Tree::private(private, Place::Clean);
         staged.prepared = prepared;
         staged.disclosed = written.odd;

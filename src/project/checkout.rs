@@ -5,6 +5,7 @@ use super::Project;
 use super::blob_id;
 use super::command::Elsewhere;
 use super::command::refusal;
+use super::filters;
 use super::name_of;
 use crate::failure::Failure;
 use crate::failure::Kind;
@@ -132,13 +133,17 @@ impl Project {
     }
 
     /// Writes a tree into the folder `place.folder`, through the project's filters. Its submodules come too, as they are
-    /// stored, where their commits are there; returned are those that could not.
-    pub fn check_out(&self, tree: &str, place: &Elsewhere) -> Result<Vec<String>> {
+    /// stored, where their commits are there; returned are those that could not. The filters of the settings `without` run
+    /// nothing.
+    pub fn check_out(&self, tree: &str, place: &Elsewhere, without: &[String]) -> Result<Vec<String>> {
+        let without = filters::without(without).map_err(NotLaidOut)?;
         fs::create_dir_all(&place.folder)
             .with_context(|| format!("could not make the folder `{}`", place.folder.display()))?;
         // What a sparse checkout leaves out belongs to the commit like the rest.
         let whole = ["-c", "core.sparseCheckout=false", "-c", "submodule.recurse=false"];
-        let written = self.git_elsewhere(place, &[&whole[..], &["read-tree", "--reset", "-u", tree]].concat(), None);
+        let without: Vec<&str> = without.iter().map(String::as_str).collect();
+        let read = ["read-tree", "--reset", "-u", tree];
+        let written = self.git_elsewhere(place, &[&whole[..], &without, &read].concat(), None);
         written.map_err(|error| refusal(&error).map_or(error, |why| NotLaidOut(why).into()))?;
         let mut missing = Vec::new();
         let known = self.submodules(&place.folder)?;

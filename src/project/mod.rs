@@ -10,6 +10,7 @@ mod checkout;
 mod command;
 mod commit;
 mod committed;
+mod filters;
 mod history;
 mod identity;
 mod kept;

@@ -104,19 +104,19 @@ pub(in crate::gate) struct Written {
     /// For whoever looks at a result.
     pub odd: Vec<String>,
     /// What it lacks on purpose, as [`Tree::lacking`].
-    pub lacking: Option<String>,
+    pub lacking: Vec<String>,
 }
 
-/// Writes a tree of the project into the private folder, with a git folder of its own. Commands see it at `at`; links out
-/// of it that are not those of the commit `since` are left out.
+/// Writes a tree of the project into the private folder, with a git folder of its own. Commands see it at `at`. What came
+/// after the check of `site` was approved is left out: links out of the tree, and programs of git's that write files.
 pub(in crate::gate) fn check_out(
     project: &Project,
     tree: &str,
-    since: Option<&str>,
+    site: &Site,
     private: &mut Private,
     at: &Path,
 ) -> Result<Written> {
-    let missing = project.check_out(tree, &private.place())?;
+    let missing = project.check_out(tree, &private.place(), &site.late_filters)?;
     let lent = lend(project, tree, private)?;
     let absent = |path| format!("`{path}` is not there: its commit was not fetched, or it is no submodule");
     let mut odd: Vec<String> = missing.iter().map(absent).collect();
@@ -132,9 +132,10 @@ pub(in crate::gate) fn check_out(
             filtered.push(name);
         }
     }
-    let (kept, left_out) = links::leading_out(project, &entries, since, &private.tree(), at)?;
+    let (kept, left_out) = links::leading_out(project, &entries, site.since.as_deref(), &private.tree(), at)?;
     odd.extend(told("LFS pointers instead of the files", &pointers));
     odd.extend(told("other bytes than in the commit, written by a filter of git's", &filtered));
+    odd.extend(told("settings of git that came after the check was approved and ran nothing here", &site.late_filters));
     odd.extend(told("links to files in no commit", &kept));
     odd.extend(told(
         "left out, since they lead to files in no commit and came after the check was approved",
@@ -145,7 +146,12 @@ pub(in crate::gate) fn check_out(
         "links that lead out of the project, so they are not in the tested tree; commit the file itself",
         &left_out,
     );
-    Ok(Written { odd, lacking })
+    let unfiltered = told(
+        "git's filters came after the check was approved, so they wrote none of the tested files; `longhaul accept FEATURE` \
+         approves them",
+        &site.late_filters,
+    );
+    Ok(Written { odd, lacking: lacking.into_iter().chain(unfiltered).collect() })
 }
 
 /// Gives a copy of the working tree a git folder of its own, with the index of this tree.

@@ -43,11 +43,13 @@ pub struct Site {
     pub late_lock: Option<String>,
     /// The commit on which the check was first judged.
     pub since: Option<String>,
+    /// Settings of git that came after the check was approved, by which a program would write what is checked out.
+    pub late_filters: Vec<String>,
 }
 
 impl Site {
     fn of(place: Place, why: impl Into<String>) -> Self {
-        Self { place, why: why.into(), late_lock: None, since: None }
+        Self { place, why: why.into(), late_lock: None, since: None, late_filters: Vec::new() }
     }
 
     /// The site of a check that would look past any tree but the project's own.

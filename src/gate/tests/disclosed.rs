@@ -80,3 +80,34 @@ fn a_link_out_of_the_commit_that_came_after_approval_is_not_there() {
     let head = bench.project.head().unwrap().unwrap().commit;
     assert_eq!(judge(&needs_new, &head).finding(), Finding::Passed);
 }
+
+#[test]
+fn a_filter_writes_what_is_tested_if_it_was_there_at_approval_and_not_if_it_came_later_or_changed() {
+    let bench = Bench::new();
+    bench.write(".gitattributes", "made.txt filter=z\n");
+    bench.write("made.txt", "stored\n");
+    bench.commit();
+    let approved = || {
+        let tree = bench.project.head().unwrap().unwrap().tree;
+        let soft = Some(bench.gate().soft(&tree).unwrap());
+        Check { soft, ..bench.approved("grep -q shown made.txt") }
+    };
+    let before = approved();
+    bench.git("config filter.z.smudge sed\\ s/stored/shown/");
+    bench.git("config filter.z.clean cat");
+    let after = approved();
+    bench.work();
+
+    let verdict = bench.judge(&before);
+    assert_eq!(verdict.finding(), Finding::Failed, "{verdict:?}");
+    let detail = verdict.trial().detail();
+    assert!(detail.contains("`longhaul accept FEATURE` approves them: `filter.z.smudge`"), "{detail}");
+    let difference = |check| bench.gate().difference(check, &bench.known(check), &|_| None).unwrap();
+    assert!(difference(&before).unwrap().contains("git's filters changed since: `filter.z.smudge`"));
+
+    // The twin: approved with the filter.
+    assert!(bench.judge(&after).proves());
+    assert_eq!(difference(&after), None);
+    bench.git("config filter.z.smudge cat");
+    assert_eq!(bench.judge(&after).finding(), Finding::Failed);
+}

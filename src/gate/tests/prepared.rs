@@ -204,7 +204,8 @@ fn what_prepare_made_lies_over_no_file_of_the_commit_and_leads_nowhere() {
     let tree = bench.project.head().unwrap().unwrap().tree;
     let mut private = Private::open(bench.folder.path(), bench.root()).unwrap();
     let at = private.tree();
-    check_out(&bench.project, &tree, None, &mut private, &at).unwrap();
+    let site = site(&bench.project, Checkout::Clean, "", Some(&tree), None).unwrap();
+    check_out(&bench.project, &tree, &site, &mut private, &at).unwrap();
     let entries = bench.project.entries(&tree).unwrap();
     let state = bench.project.common_dir().join("longhaul");
     let prepared = Prepared::of(&state, &entries, &bench.settings.prepare, &private.tree());

@@ -137,6 +137,8 @@ cheats! { plain, Plain:
     sets_node_options_in_the_profile
     sets_pythonpath_in_the_profile
     sets_the_time_zone_in_the_profile
+    shows_the_answer_by_a_filter
+    shows_the_answer_by_a_filter_at_home
     skips_the_test
     swaps_the_check_while_it_runs_and_puts_it_back
     swaps_the_projects_repository
@@ -369,6 +371,7 @@ cheats! { bubblewrap_rest, Bubblewrap:
     sets_node_options_in_the_profile
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     sets_the_time_zone_in_the_profile
+    shows_the_answer_by_a_filter
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     skips_the_test
     #[ignore = "what stops it is the same as in plain mode; a minute"]
