@@ -103,7 +103,7 @@ impl Gate<'_> {
         let least = if known.flaky || known.was(&head.tree, false) { RUNS_OF_FLAKY } else { 1 };
         let mut trial = self.run(check, check.runs.max(least), &tree)?;
         let flipped = trial.flipped || known.was(&head.tree, !trial.finding.is_green()) && trial.finding.is_result();
-        let untracked = self.look_at_tree(&mut trial, &tree, &head)?;
+        let untracked = self.look_at_tree(&mut trial, check, &tree, &head)?;
         self.refuse_versions_of_git(&mut trial, check, &tree, pinned);
         let red = known.red.as_ref().filter(|red| red.check == check.digest());
         if trial.finding == Finding::Passed && !self.is_earlier(red, &head) {
@@ -237,15 +237,8 @@ impl Gate<'_> {
 
     /// Compares the tested tree and the project with what they were before the run, and tells what bears on the result.
     /// Returns the untracked files that lay in the tree.
-    fn look_at_tree(&self, trial: &mut Trial, tree: &Tree, head: &Head) -> Result<Vec<String>> {
-        let changed = tree.changed();
-        let in_tree = (!changed.is_empty()).then(|| {
-            format!(
-                "the check changed tracked files: {}; what it writes belongs into `.gitignore`, and out of git with \
-                 `git rm -r --cached FILE`",
-                listed(&changed)
-            )
-        });
+    fn look_at_tree(&self, trial: &mut Trial, check: &Check, tree: &Tree, head: &Head) -> Result<Vec<String>> {
+        let in_tree = self.changed_by(check, tree);
         let (moved, untracked) = match tree.place {
             Place::Clean => (checkout::left_head(self.project, head)?, Vec::new()),
             Place::InPlace | Place::Copy => {
@@ -266,6 +259,25 @@ impl Gate<'_> {
         }
         tell_difference(trial, tree);
         Ok(untracked)
+    }
+
+    /// Says which tracked files of a tree of its own the check changed, with the way out. A mode that its text changes is what a
+    /// person approved, and goes with the tree.
+    fn changed_by(&self, check: &Check, tree: &Tree) -> Option<String> {
+        let texts = texts(check, &self.files);
+        let written = Written::by(texts.iter().map(String::as_str));
+        let mut changed = tree.changed();
+        changed.retain(|file| !(file.mode_alone && written.holds(&file.path)));
+        let mode_alone = !changed.is_empty() && changed.iter().all(|file| file.mode_alone);
+        let way_out = match mode_alone {
+            true => "commit them with that mode: `git update-index --chmod=+x FILE`, or `-x`",
+            false => {
+                "let it write to `$TMPDIR`; what it only makes anew each time belongs into `.gitignore`, and out of git with \
+                 `git rm --cached FILE`, but no test does"
+            }
+        };
+        let paths: Vec<String> = changed.into_iter().map(|file| file.path).collect();
+        (!paths.is_empty()).then(|| format!("the check changed tracked files: {}; {way_out}", listed(&paths)))
     }
 
     /// Says of the clean checkout in `folder` that it lacks what git does not track, should that be the reason; empty when it

@@ -283,7 +283,10 @@ impl<'a> Run<'a> {
             }
             if let (Finding::Passed, Some(path)) = (trial.finding, marks.touched()) {
                 trial.finding = Finding::TreeMoved;
-                trial.detail = format!("`{path}`, which decides, was written, moved or replaced while the check ran");
+                trial.detail = format!(
+                    "`{path}`, which decides, was written, moved or replaced while the check ran; where the check has to \
+                     write it, its text has to say so: `touch {path}` is enough"
+                );
             }
             trial.flipped = passes > 0 && trial.finding != Finding::Passed && trial.finding.is_result();
             passes += u32::from(trial.finding == Finding::Passed);

@@ -35,6 +35,7 @@ use crate::project::Project;
 use crate::project::file_id;
 use crate::project::is_lock_file;
 use anyhow::Result;
+use seal::Broken;
 use seal::Seal;
 use std::fs::File;
 use std::io::Read;
@@ -93,7 +94,7 @@ impl Tree {
     }
 
     /// Lists the tracked files that changed since; none when nothing was remembered.
-    pub(in crate::gate) fn changed(&self) -> Vec<String> {
+    pub(in crate::gate) fn changed(&self) -> Vec<Broken> {
         self.seal.as_ref().map(|seal| seal.broken(&self.folder)).unwrap_or_default()
     }
 }

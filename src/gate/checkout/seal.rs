@@ -15,6 +15,14 @@ use std::path::PathBuf;
 /// can make two files look the same.
 pub(in crate::gate) struct Seal(BTreeMap<PathBuf, String>);
 
+/// A file that is not what it was.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::gate) struct Broken {
+    pub path: String,
+    /// Its bytes are the same, and it can be executed where it could not, or the other way round.
+    pub mode_alone: bool,
+}
+
 impl Seal {
     /// Reads the files of these entries below `folder`.
     pub(in crate::gate) fn of(folder: &Path, entries: &[Entry]) -> Result<Self> {
@@ -23,9 +31,15 @@ impl Seal {
     }
 
     /// Lists the files that are not what they were.
-    pub(in crate::gate) fn broken(&self, folder: &Path) -> Vec<String> {
-        let differs = |(path, known): &(&PathBuf, &String)| mark(&folder.join(path)).ok().as_ref() != Some(*known);
-        self.0.iter().filter(differs).map(|(path, _)| path.to_string_lossy().into_owned()).collect()
+    pub(in crate::gate) fn broken(&self, folder: &Path) -> Vec<Broken> {
+        let broken = |(path, known): (&PathBuf, &String)| {
+            let now = mark(&folder.join(path)).unwrap_or_default();
+            let of_file = |mark: &str| mark.split_once(' ').map(|(_, rest)| rest.to_owned());
+            let mode_alone = ["0 ", "100 "].iter().all(|mode| known.starts_with(mode) || now.starts_with(mode))
+                && of_file(known) == of_file(&now);
+            (now != *known).then(|| Broken { path: path.to_string_lossy().into_owned(), mode_alone })
+        };
+        self.0.iter().filter_map(broken).collect()
     }
 }
 
@@ -51,7 +65,7 @@ mod tests {
         }
         let entries = paths.map(|path| Entry { path: path.into(), id: String::new(), kind: EntryKind::File });
         let seal = Seal::of(folder.path(), &entries).unwrap();
-        assert_eq!(seal.broken(folder.path()), [""; 0]);
+        assert_eq!(seal.broken(folder.path()), []);
         let path = |name: &str| folder.path().join(name);
         fs::write(path("bytes"), "y").unwrap();
         fs::set_permissions(path("mode"), fs::Permissions::from_mode(0o755)).unwrap();
@@ -59,6 +73,8 @@ mod tests {
         std::os::unix::fs::symlink("bytes", path("kind")).unwrap();
         fs::remove_file(path("gone")).unwrap();
         fs::write(path("touched"), "x").unwrap();
-        assert_eq!(seal.broken(folder.path()), ["bytes", "gone", "kind", "mode"]);
+        let expected = [("bytes", false), ("gone", false), ("kind", false), ("mode", true)];
+        let broken = |(path, mode_alone): (&str, bool)| Broken { path: path.to_owned(), mode_alone };
+        assert_eq!(seal.broken(folder.path()), expected.map(broken));
     }
 }

@@ -1,6 +1,7 @@
 //! What of the project is there in a clean checkout, and what a check may change of it.
 
 use super::*;
+use std::os::unix::fs::PermissionsExt;
 
 #[test]
 fn what_is_in_no_commit_is_not_there_in_a_clean_checkout() {
@@ -51,7 +52,7 @@ fn a_check_that_changes_a_tracked_file_does_not_pass_and_leaves_the_users_tree_a
     assert_eq!(verdict.finding(), Finding::TreeMoved);
     assert_eq!(
         verdict.trial().detail(),
-        "the check changed tracked files: `src/product.txt`; what it writes belongs into `.gitignore`, and out of git with `git rm -r --cached FILE`"
+        "the check changed tracked files: `src/product.txt`; let it write to `$TMPDIR`; what it only makes anew each time belongs into `.gitignore`, and out of git with `git rm --cached FILE`, but no test does"
     );
     assert_eq!(fs::read_to_string(bench.root().join("src/product.txt")).unwrap(), "after\n");
     assert_eq!(bench.finding(&touching), Finding::Passed);
@@ -77,4 +78,39 @@ fn a_sparse_checkout_leaves_nothing_out_of_a_clean_one() {
     bench.git("sparse-checkout set near");
     assert!(!bench.root().join("far").exists());
     assert_eq!(bench.finding(&check), Finding::Passed);
+}
+
+#[test]
+fn a_check_may_make_a_file_executable_by_its_own_text_and_what_it_runs_may_not() {
+    let bench = Bench::new();
+    bench.write("tool.sh", "chmod +x src/product.txt\n");
+    bench.commit();
+    let own = bench.approved("chmod +x src/product.txt && test -x src/product.txt");
+    let of_what_it_runs = bench.approved("sh tool.sh");
+    let more = bench.approved("chmod +x src/product.txt && echo more >> src/product.txt");
+    bench.work();
+    assert!(bench.judge(&own).proves());
+    let mode = fs::metadata(bench.root().join("src/product.txt")).unwrap().permissions().mode();
+    assert_eq!(mode & 0o100, 0, "the user's own file stays as it was");
+    let verdict = bench.judge(&of_what_it_runs);
+    assert_eq!(verdict.finding(), Finding::TreeMoved);
+    let detail = verdict.trial().detail();
+    assert!(detail.contains("commit them with that mode: `git update-index --chmod=+x FILE`"), "{detail}");
+    assert_eq!(bench.finding(&more), Finding::TreeMoved);
+}
+
+#[test]
+fn a_test_that_rewrites_its_data_and_puts_it_back_passes_where_the_text_of_the_check_says_so() {
+    let bench = Bench::new();
+    bench.write("tests/state.txt", "1\n");
+    bench.write("tests/a.sh", "cp -p tests/state.txt k; echo 2 >tests/state.txt; cp -p k tests/state.txt; rm k\n");
+    bench.commit();
+    let silent = bench.approved("sh tests/a.sh && test -f tests/state.txt");
+    let saying = bench.approved("touch tests/state.txt; sh tests/a.sh");
+    bench.work();
+    let verdict = bench.judge(&silent);
+    assert_eq!(verdict.finding(), Finding::TreeMoved);
+    let detail = verdict.trial().detail();
+    assert!(detail.contains("its text has to say so: `touch tests/state.txt` is enough"), "{detail}");
+    assert!(bench.judge(&saying).proves());
 }
