@@ -27,6 +27,17 @@ pub(super) struct Args {
     pub(super) reason: String,
 }
 
+/// Says what an approved check is worth.
+fn what_follows(state: State) -> &'static str {
+    match state {
+        State::Proven => "it fails on the commit before the work, and passes now: proven",
+        State::AlreadyGreen => {
+            "it passes as it is now, and it is not known to have failed before: `accept` with a reason takes the feature"
+        }
+        _ => "it has to be red before it can prove anything",
+    }
+}
+
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let accepted = context.in_project(Access::Work, &[], |workspace| match args.already_green {
         true => engine::accept::accept_already_green(workspace, &args.reason),
@@ -35,9 +46,9 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let left = accepted.iter().any(|one| matches!(one, Accepted::Left { .. }));
     for one in accepted {
         context.output.data(&match one {
-            Accepted::Check { id, difference } => format!(
-                "{difference}\n{id}: the changed check is approved; it has to be red before it can prove anything"
-            ),
+            Accepted::Check { id, difference, state } => {
+                format!("{difference}\n{id}: the changed check is approved; {}", what_follows(state))
+            }
             Accepted::Feature { id, failing: None } => format!("{id}: accepted"),
             Accepted::Feature { id, failing: Some(how) } => {
                 format!("{id}: accepted, although its check does not pass now: {how}")

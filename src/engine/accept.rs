@@ -14,6 +14,7 @@ use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::gate;
 use crate::gate::Finding;
+use crate::gate::Known;
 use crate::gate::Verdict;
 use anyhow::Result;
 use serde_json::json;
@@ -22,7 +23,7 @@ use serde_json::json;
 #[derive(Clone, Debug, Eq, PartialEq)]
 pub enum Accepted {
     /// The check had changed; its present form is pinned and has a new baseline. The difference is for people.
-    Check { id: String, difference: String },
+    Check { id: String, difference: String, state: State },
     /// A person vouches for the feature; says too how its check failed, if it did.
     Feature { id: String, failing: Option<String> },
     /// The check proves it by now.
@@ -95,6 +96,7 @@ fn accept_if_green(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepte
 fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
     let mut checklist = ws.checklist()?;
     if let Some(difference) = check_difference(ws, &checklist, id)? {
+        let before = checklist.find(id)?.clone();
         checklist.approve(id, "user")?;
         feature::save_approved(
             ws,
@@ -102,13 +104,38 @@ fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
             &[id.to_owned()],
             &format!("checklist: accept the changed check of {id}"),
         )?;
-        return Ok(Accepted::Check { id: id.to_owned(), difference });
+        prove_by_earlier(ws, &before)?;
+        let state = ws.checklist()?.state(id, &ws.tree()?);
+        return Ok(Accepted::Check { id: id.to_owned(), difference, state });
     }
     if is_already(checklist.find(id)?, reason) {
         return Ok(Accepted::Already { id: id.to_owned(), state: checklist.state(id, &ws.tree()?) });
     }
     let verdict = look(ws, checklist.find(id)?)?;
     vouch(ws, id, reason, verdict.as_ref())
+}
+
+/// Looks at a check that was approved only now, and passes: where its approved files fail on the commit on which the check of
+/// `old` was red, the work since then is what made them pass. What tools load by themselves cannot be laid over that commit,
+/// so of such a change nothing is known.
+fn prove_by_earlier(ws: &mut Workspace, old: &Feature) -> Result<()> {
+    let (mut checklist, id) = (ws.checklist()?, &old.id);
+    let feature = checklist.find(id)?;
+    let (Some(red), Some(check)) = (old.red(), feature.check.clone()) else { return Ok(()) };
+    let same_files = old.check.as_ref().is_some_and(|old| old.pins == check.pins);
+    if same_files || checklist.state(id, &ws.tree()?) != State::AlreadyGreen {
+        return Ok(());
+    }
+    let before = red.commit.as_str();
+    let known = Known { since: Some(before.to_owned()), ..verify::known(ws, feature) };
+    let gate = ws.gate(&Occasion::outside(ws))?;
+    let Some(verdict) = gate.red_before(id, &check, &known, before, &|id| ws.pinned(id))? else { return Ok(()) };
+    drop(gate);
+    checklist.set_baseline(id, &verdict)?;
+    let origin = ws.origin(None, Some(id));
+    let told = [Fact::verdict("baseline", &verdict)];
+    ws.save_told(&checklist, &format!("gate: {id} was red before the work"), &told, vec![], &origin)?;
+    verify::verify(ws, id, Attempt::Free, &Occasion::outside(ws)).map(drop)
 }
 
 /// Tells whether a person's word would add nothing. That a check changed is another matter.

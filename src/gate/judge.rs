@@ -110,8 +110,13 @@ impl Gate<'_> {
             trial.finding = Finding::AlreadyGreen;
             trial.add("no earlier tree is recorded on which this check did not pass");
         }
-        let circumstances = self.circumstances(feature, check, Some(&head), Some(&tree));
+        let mut circumstances = self.circumstances(feature, check, Some(&head), Some(&tree));
+        let mut beside = self.came_beside(check, &tree);
+        // What tools load by themselves is no test that somebody may have been asked for.
+        beside.retain(|path| !soft.contains(path));
         drop(tree);
+        let wanted = self.wanted_beside(&trial, check, known, beside, &head.tree, pinned)?;
+        circumstances.unapproved.extend(wanted);
         if let Some(red) = red {
             self.look_back(&mut trial, check, known, red, pinned)?;
         }
@@ -141,7 +146,7 @@ impl Gate<'_> {
     }
 
     /// Returns a result when the check is not the approved one or not complete, and so must not be run.
-    fn refusal(&self, check: &Check, pinned: PinnedBytes) -> Result<Option<Trial>> {
+    pub(in crate::gate) fn refusal(&self, check: &Check, pinned: PinnedBytes) -> Result<Option<Trial>> {
         if check.kind == Kind::Manual {
             let detail = "a manual check is for a person: use `longhaul accept`";
             return Ok(Some(Trial::refused(Finding::NeedsPerson, detail)));
@@ -308,7 +313,13 @@ impl Gate<'_> {
         })
     }
 
-    fn circumstances(&self, feature: &str, check: &Check, head: Option<&Head>, tree: Option<&Tree>) -> Circumstances {
+    pub(in crate::gate) fn circumstances(
+        &self,
+        feature: &str,
+        check: &Check,
+        head: Option<&Head>,
+        tree: Option<&Tree>,
+    ) -> Circumstances {
         let untracked = || self.project.changes().map(|changes| changes.untracked).unwrap_or_default();
         Circumstances {
             feature: feature.to_owned(),
@@ -335,10 +346,19 @@ impl Gate<'_> {
 
     /// Lists the files that were absent at approval and were taken out of the tree, but not those that the check writes itself.
     fn unapproved(&self, check: &Check, tree: &Tree) -> Vec<String> {
+        self.taken_out(check, tree, &|pin| pin == Some(&None))
+    }
+
+    /// Lists the files beside the approved ones that were taken out of the tree.
+    fn came_beside(&self, check: &Check, tree: &Tree) -> Vec<String> {
+        self.taken_out(check, tree, &|pin| pin.is_none())
+    }
+
+    fn taken_out(&self, check: &Check, tree: &Tree, of: &dyn Fn(Option<&Option<String>>) -> bool) -> Vec<String> {
         let texts = texts(check, &self.files);
         let written = Written::by(texts.iter().map(String::as_str));
-        let absent = tree.overlaid.iter().filter(|path| check.pins.get(*path) == Some(&None));
-        absent.filter(|path| !written.holds(path)).cloned().collect()
+        let taken = tree.overlaid.iter().filter(|path| of(check.pins.get(*path)));
+        taken.filter(|path| !written.holds(path)).cloned().collect()
     }
 
     /// Lists what a person should know of the tested tree and of how the check ran.

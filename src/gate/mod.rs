@@ -4,6 +4,7 @@
 //! committed and the same afterwards, the command exited with 0 by itself in time, and the same check is known not to
 //! have passed on an earlier tree. Only this module makes a [`Verdict`]; what follows from one is decided above.
 
+mod beside;
 mod check;
 mod checkout;
 mod closure;

@@ -250,3 +250,46 @@ fn no_feature_waits_for_a_file_that_its_check_writes() {
 
     assert_eq!(asked(&project), ["a", "a"]);
 }
+
+/// A project whose check reads a folder in which one approved test lies.
+fn with_a_folder_of_tests(agent: &str) -> Project {
+    let project = Project::ready();
+    project.write("tests/add.sh", "true\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "test"]);
+    let check = "ls tests | grep -q sub\nfor t in tests/*.sh; do sh $t || exit 1; done";
+    project.feature("a", check).model([session([reply([bash(agent)]), reply([hand_over()])])])
+}
+
+#[test]
+fn a_feature_that_fails_for_want_of_a_test_beside_the_approved_ones_waits_for_a_person_and_is_proven_then() {
+    let project = with_a_folder_of_tests("touch sub; echo 'test -f sub' >tests/sub.sh");
+
+    project
+        .run(["run"])
+        .exits(4)
+        .tells("a waits for a person")
+        .tells("`tests/sub.sh`; `longhaul accept a` approves them");
+    assert_eq!((project.status("a"), asked(&project).len()), ("waiting".to_owned(), 1));
+    assert_eq!(project.stored("a")["passes"], false);
+
+    let accepted = project.run(["accept", "a"]);
+    accepted.exits(0).prints("it fails on the commit before the work, and passes now: proven");
+    assert_eq!(project.status("a"), "proven");
+    let red = project.stored("a")["evidence"]["red"].clone();
+    assert_eq!(red["verdict"], "failed");
+    assert_eq!(red["commit"].as_str().unwrap(), project.git(["rev-parse", "HEAD~1"]).trim());
+}
+
+/// The twins: the test beside fails too, and a test that passes without the work.
+#[test]
+fn no_feature_waits_for_a_test_that_fails_and_none_is_proven_by_one_that_asks_for_nothing() {
+    let project = with_a_folder_of_tests("echo 'test -f sub' >tests/sub.sh");
+    project.run(["run", "--sessions", "1"]).exits(3);
+    assert_eq!(project.status("a"), "open");
+
+    let project = with_a_folder_of_tests("touch sub; echo true >tests/sub.sh");
+    project.run(["run"]).exits(4);
+    project.run(["accept", "a"]).exits(0).prints("it is not known to have failed before");
+    assert_eq!(project.status("a"), "already green");
+}
