@@ -68,7 +68,10 @@ pub(super) fn open(dir: &Path) -> Result<Repository, git2::Error> {
 pub(super) fn root(dir: &Path, repository: &Repository) -> Result<PathBuf, Failure> {
     let Some(named) = repository.workdir() else {
         let bare = format!("`{}` is a bare repository", repository.path().display());
-        return Err(Failure::usage(bare).hint("run longhaul in a clone that has a working tree"));
+        return Err(Failure::usage(bare).hint(match repository.path().file_name() == Some(OsStr::new(".git")) {
+            true => "where there are files beside it, a setting was left behind: `git config core.bare false` makes them the working tree again",
+            false => "run longhaul in a clone that has a working tree",
+        }));
     };
     let Some(holder) = holder(dir, repository) else {
         let inside = format!("`{}` is inside a git folder", dir.display());

@@ -406,3 +406,12 @@ fn a_tracked_file_that_grew_large_is_committed_and_told_and_an_untracked_one_is_
     // Nothing tracked is in the way of checks in place.
     project.run(["run"]).exits(0);
 }
+
+#[test]
+fn a_working_tree_that_is_called_bare_is_told_how_to_be_one_again() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+    project.git(["config", "core.bare", "true"]);
+    project.run(["run"]).exits(2).tells("is a bare repository").tells("`git config core.bare false`");
+    project.git(["config", "core.bare", "false"]);
+    project.run(["run"]).exits(0);
+}
