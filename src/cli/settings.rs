@@ -95,6 +95,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         secrets,
         session_start: config.hooks.session_start.clone(),
         session_end: config.hooks.session_end.clone(),
+        hook_timeout: config.hooks.timeout,
         read,
     })
 }

@@ -198,6 +198,8 @@ pub struct Recall {
 pub struct Hooks {
     pub session_start: Vec<String>,
     pub session_end: Vec<String>,
+    /// How long one of them may take.
+    pub timeout: Duration,
 }
 
 impl Config {
@@ -250,6 +252,7 @@ impl Config {
             hooks: Hooks {
                 session_start: layers.get("hooks.session_start")?.list()?,
                 session_end: layers.get("hooks.session_end")?.list()?,
+                timeout: layers.get("hooks.timeout")?.duration()?,
             },
             prices: Prices::read(&layers.prices)?,
             notes: layers.notes.clone(),

@@ -10,6 +10,7 @@ use crate::driver::LARGER;
 use crate::driver::REPEATED;
 use crate::driver::Texts;
 use crate::engine::account::Spent;
+use crate::engine::around;
 use crate::engine::budget::Budget;
 use crate::engine::counted;
 use crate::engine::custody;
@@ -161,7 +162,7 @@ fn finish(
     cut: Option<Cut>,
 ) -> Result<Held> {
     let tree = ws.project.tree_of(&session.started_at).or_else(|_| ws.tree())?;
-    hook::before_session(ws, &session);
+    around::before_session(ws, budget, &session);
     let (ending, tampered) = play(ws, client, budget, &session, cut)?;
     session.used = budget.end_session();
     if ending == Ending::Vanished {

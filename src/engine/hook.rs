@@ -5,6 +5,7 @@
 
 use crate::checklist;
 use crate::driver::Ending;
+use crate::engine::around;
 use crate::engine::astray;
 use crate::engine::budget::Budget;
 use crate::engine::counted;
@@ -26,9 +27,6 @@ use crate::memory::Change;
 use crate::memory::Filter;
 use crate::memory::MemoryPath;
 use crate::memory::PROGRESS;
-use crate::process;
-use crate::process::Command;
-use crate::process::Exit;
 use crate::project::Leftover;
 use crate::project::Marks;
 use crate::project::listed;
@@ -38,10 +36,6 @@ use anyhow::Result;
 use serde_json::Value;
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::time::Duration;
-
-/// Longest time one of the user's own commands may take.
-const COMMAND_LIMIT: Duration = Duration::from_secs(300);
 
 /// More paths than these that are left out for one reason share a line.
 const TOLD: usize = 5;
@@ -104,7 +98,7 @@ pub fn run(
     expire::expire(ws, session.number)?;
     ws.memory.checkpoint()?;
     keep_up(ws, ending);
-    run_commands(ws, &ws.settings.session_end, &outcome_json(session, &report));
+    around::after_session(ws, budget, &outcome_json(session, &report));
     Ok(report)
 }
 
@@ -384,24 +378,4 @@ fn outcome_json(session: &Session, report: &Report) -> Value {
         "regressed": report.swept.regressed,
         "reason": report.reason,
     })
-}
-
-/// Runs the user's own commands with the outcome on stdin; a failure is told and never fatal.
-fn run_commands(ws: &Workspace, commands: &[String], outcome: &Value) {
-    for text in commands {
-        let mut command = Command::shell(text, ws.project.root(), ws.settings.outer.clone()).limit(COMMAND_LIMIT);
-        command.stdin = Some(outcome.to_string().into_bytes());
-        let finished = process::run(&command, &ws.interrupt.for_cleanup());
-        if finished.exit != Exit::Code(0) {
-            let said = finished.output.last_lines(5);
-            let said = if said.is_empty() { String::new() } else { format!(": {said}") };
-            ws.warn(format!("the hook `{text}` failed ({}){said}", finished.exit));
-        }
-    }
-}
-
-/// Runs the user's commands that stand before a session, with its number and feature on stdin.
-pub fn before_session(ws: &Workspace, session: &Session) {
-    let start = json!({"session": session.number, "feature": session.feature});
-    run_commands(ws, &ws.settings.session_start, &start);
 }

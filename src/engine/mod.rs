@@ -5,6 +5,7 @@
 
 pub mod accept;
 pub mod account;
+pub mod around;
 pub mod astray;
 pub mod breaker;
 pub mod budget;

@@ -57,6 +57,8 @@ pub struct Settings {
     pub secrets: Secrets,
     pub session_start: Vec<String>,
     pub session_end: Vec<String>,
+    /// How long one of these commands may take.
+    pub hook_timeout: Duration,
     /// Where all this was read from.
     pub read: Read,
 }

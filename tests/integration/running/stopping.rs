@@ -4,7 +4,9 @@ use super::makes;
 use crate::support::KEY;
 use crate::support::Project;
 use crate::support::bash;
+use crate::support::ends;
 use crate::support::hand_over;
+use crate::support::lives;
 use crate::support::memory;
 use crate::support::reply;
 use crate::support::session;
@@ -151,4 +153,49 @@ fn an_endpoint_without_typed_tools_gets_schemas_and_the_words_about_memory() {
         request["system"][0]["text"].as_str().unwrap().contains("view `/memories` and the notes that matter before")
     );
     assert!(project.played().results_in(2).contains("/memories/features.json"), "it works like the typed one");
+}
+
+#[test]
+fn a_hook_that_hangs_is_ended_at_its_limit_and_the_run_goes_on() {
+    for hook in ["hooks.session_start", "hooks.session_end"] {
+        let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+        let hangs = format!("{hook}=echo waiting; sleep 1000");
+
+        let run = project.run(["run", "--set", &hangs, "--set", "hooks.timeout=0.5s"]);
+
+        run.exits(0).tells("the hook `echo waiting; sleep 1000` was ended after 0.5s: waiting");
+    }
+}
+
+#[test]
+fn an_interrupt_ends_a_hook_that_runs() {
+    for hook in ["hooks.session_start", "hooks.session_end"] {
+        let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+        let hangs = format!("{hook}=mkfifo ../started; echo $$ > ../started; exec sleep 1000");
+        let child = project.start(["run", "--set", &hangs]);
+        let fifo = project.root().join("../started");
+        while !fifo.exists() {
+            std::thread::yield_now();
+        }
+        let id = std::fs::read_to_string(&fifo).unwrap();
+        assert!(lives(&id), "nothing else ends it");
+
+        signal(&child, "INT");
+
+        assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130), "{hook}");
+        assert!(ends(&id), "{hook}");
+    }
+}
+
+#[test]
+fn a_hook_after_an_interrupted_session_runs_and_is_bounded() {
+    let project = Project::ready().feature("a", "test -f a").model([session([json!({ "silence": "60s" })])]);
+    let settings = ["--set", "hooks.session_end=touch ../told; sleep 1000", "--set", "hooks.timeout=0.5s"];
+    let child = project.start([&["run"][..], &settings[..]].concat());
+    project.played().wait_for_silence();
+
+    signal(&child, "INT");
+
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert!(project.root().join("../told").exists());
 }
