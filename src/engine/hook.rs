@@ -174,6 +174,9 @@ pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) ->
     if leftover.commit.is_some() && !leftover.large.is_empty() {
         ws.warn(told_large(&leftover.large));
     }
+    if leftover.commit.is_some() && !leftover.revealing.is_empty() {
+        ws.warn(told_revealing(&leftover.revealing));
+    }
     Ok(leftover)
 }
 
@@ -181,11 +184,21 @@ pub fn save_leftover(ws: &Workspace, number: u32, mark: &str, before: &Marks) ->
 pub fn leftover_facts(leftover: &Leftover) -> Vec<String> {
     let saved = leftover.commit.as_ref().map(|id| format!("left uncommitted by the session, saved as {}", &id[..7]));
     let large = Some(&leftover.large).filter(|large| saved.is_some() && !large.is_empty());
-    saved.into_iter().chain(large.map(|large| told_large(large))).collect()
+    let revealing = Some(&leftover.revealing).filter(|revealing| saved.is_some() && !revealing.is_empty());
+    let told = large.map(|large| told_large(large)).into_iter().chain(revealing.map(|all| told_revealing(all)));
+    saved.into_iter().chain(told).collect()
 }
 
 fn told_large(large: &[String]) -> String {
     format!("larger than 10 MB, and committed since git tracks it: {}", listed(large))
+}
+
+fn told_revealing(revealing: &[String]) -> String {
+    format!(
+        "with a value that longhaul keeps secret, such as its key, and committed since git tracks it: {}; take it out of the \
+         history before you push, or replace the key",
+        listed(revealing)
+    )
 }
 
 /// Runs the session's check. A session that changed protected files by hand proves nothing, whatever the check says.

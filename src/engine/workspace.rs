@@ -106,6 +106,7 @@ impl<'a> Workspace<'a> {
         interrupt: &'a Interrupt,
     ) -> Result<Self> {
         let mut project = Project::discover(dir, settings.outer.clone())?;
+        project.withhold(&settings.secrets);
         let place = Place::in_project(project.root(), project.common_dir());
         if !Store::exists(&place) {
             require_no_sessions(&place)?;

@@ -23,6 +23,7 @@ const LARGE: u64 = 10 << 20;
 const OWN: &str = ".longhaul";
 
 const SECRET: &str = "its name looks like a secret";
+const REVEALING: &str = "it holds a value that longhaul keeps secret, such as its key";
 const UNREADABLE: &str = "it cannot be read";
 
 /// Names of files and folders, at any depth, that tools make by themselves and nobody commits.
@@ -38,6 +39,8 @@ pub struct Leftover {
     pub left_out: Vec<(String, Cow<'static, str>)>,
     /// Files above 10 MB that were taken, since git tracks them.
     pub large: Vec<String>,
+    /// Files that were taken though they hold a value that longhaul keeps secret, since git tracks them.
+    pub revealing: Vec<String>,
     /// Untracked files that tools make by themselves; no feature rests on their being committed.
     pub made_by_tools: Vec<String>,
     /// Files below our own folder that were staged or committed, taken out of the index.
@@ -48,8 +51,8 @@ pub struct Leftover {
 type OnIndex<'a> = &'a dyn Fn(&[&str], Vec<u8>) -> Result<()>;
 
 impl Project {
-    /// Commits what a session left uncommitted, except untracked files that are as `before` says, that look like secrets or
-    /// that are large.
+    /// Commits what a session left uncommitted, except untracked files that are as `before` says, that look like secrets,
+    /// that hold one of ours or that are large.
     ///
     /// A merge or a rebase that the session left open is committed as it lies: nothing is thrown away.
     pub fn commit_leftover(&self, message: &str, before: &Marks) -> Result<Leftover> {
@@ -59,7 +62,8 @@ impl Project {
         if take.is_empty() && leftover.own.is_empty() {
             return Ok(leftover);
         }
-        self.unstage(leftover.left_out.iter().filter(|(_, reason)| *reason == SECRET).map(|(path, _)| path))?;
+        let secret = leftover.left_out.iter().filter(|(_, reason)| [SECRET, REVEALING].contains(&reason.as_ref()));
+        self.unstage(secret.map(|(path, _)| path))?;
         let refused = self.add_all(take, &|args, list| self.git_changing(args, Some(list)).map(drop))?;
         leftover.left_out.extend(refused.into_iter().map(|(path, why)| (path, why.into())));
         // Taking files out of the index and back in leaves nothing; an open merge is ended by a commit all the same.
@@ -137,12 +141,16 @@ impl Project {
         }
         let Changes { tracked: mut take, added, untracked, submodules } = self.changes()?;
         let mut leftover = Leftover::default();
-        take.retain(|path| !added.contains(path) || !looks_secret(&lossy(path)));
-        let staged = added.into_iter().filter(|path| looks_secret(&lossy(path)));
-        leftover.left_out.extend(staged.map(|path| (path, SECRET.into())));
+        for path in added {
+            if let Some(reason) = self.secret_in(&path) {
+                take.retain(|taken| *taken != path);
+                leftover.left_out.push((path, reason.into()));
+            }
+        }
         let (unreadable, readable) = take.into_iter().partition(|path| self.is_unreadable(path));
         take = readable;
         leftover.left_out.extend(Vec::into_iter(unreadable).map(|path| (path, UNREADABLE.into())));
+        leftover.revealing = take.iter().filter(|path| self.reveals(path)).cloned().collect();
         leftover.large = take.iter().filter(|path| self.size(path) > LARGE).cloned().collect();
         let made: (Vec<String>, Vec<String>) = untracked.into_iter().partition(|path| is_made_by_tools(&lossy(path)));
         leftover.made_by_tools = made.0;
@@ -222,13 +230,18 @@ impl Project {
         if bytes_of(path).ends_with(b"/") {
             return Some("it is a git repository of its own");
         }
+        if self.is_unreadable(path) && !looks_secret(&lossy(path)) {
+            return Some(UNREADABLE);
+        }
+        self.secret_in(path).or((self.size(path) > LARGE).then_some("larger than 10 MB"))
+    }
+
+    /// Says why a new file must be taken for a secret, or for the place of one.
+    fn secret_in(&self, path: &str) -> Option<&'static str> {
         if looks_secret(&lossy(path)) {
             return Some(SECRET);
         }
-        if self.is_unreadable(path) {
-            return Some(UNREADABLE);
-        }
-        (self.size(path) > LARGE).then_some("larger than 10 MB")
+        self.reveals(path).then_some(REVEALING)
     }
 
     fn size(&self, path: &str) -> u64 {

@@ -24,6 +24,7 @@ mod nested;
 mod planted;
 mod programs;
 mod rejoin;
+mod revealing;
 mod root;
 mod scratch;
 mod standing;
@@ -39,6 +40,7 @@ use crate::sandbox::Git;
 use crate::sandbox::Network;
 use crate::sandbox::Room;
 use crate::sandbox::Sandbox;
+use crate::secrets::Secrets;
 use anyhow::Context;
 use anyhow::Result;
 use git2::Repository;
@@ -106,6 +108,8 @@ pub struct Project {
     environment: BTreeMap<String, String>,
     repository: Repository,
     held: Option<Arc<Held>>,
+    /// Values that no new file brings into a commit.
+    withheld: Secrets,
 }
 
 /// Where `git` runs when it is held: a nested repository's own settings can make it run anything.
@@ -150,7 +154,7 @@ impl Project {
             *path = process::path_outside(path, &root);
         }
         let pointer = Pointer::of(&root);
-        Ok(Some(Self { root, pointer, common_dir, environment, repository, held: None }))
+        Ok(Some(Self { root, pointer, common_dir, environment, repository, held: None, withheld: Secrets::default() }))
     }
 
     /// Runs every later `git` in a sandbox of its own, with the user's settings of git but nothing else of the home. `git`

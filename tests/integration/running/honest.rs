@@ -1,6 +1,7 @@
 //! What honest work ran into: it is not refused, and nothing is told that is not so.
 
 use super::makes;
+use crate::support::KEY;
 use crate::support::Project;
 use crate::support::bash;
 use crate::support::hand_over;
@@ -146,4 +147,28 @@ fn a_check_that_is_a_runner_alone_is_warned_of() {
         run.exits(0);
         assert!(!run.stderr.contains("is pinned: whoever"), "{check}: {}", run.stderr);
     }
+}
+
+/// The key is in no environment of the agent's, but it may have found it elsewhere and written it down.
+#[test]
+fn a_new_file_that_holds_the_key_is_not_committed_and_a_tracked_one_is_told() {
+    // The model that plays refuses a request with the key in it.
+    let (head, tail) = KEY.split_at(8);
+    let writes = format!(
+        "k={head}; k=${{k}}{tail}; echo $k > new; printf %s $k | od -An -tx1 | tr -d ' \\n' > encoded; echo $k > staged; \
+         git add staged; echo $k >> README; echo $k | tr -d '-' > other; ln -s new link; mkfifo pipe; touch a"
+    );
+    let project = Project::ready().feature("a", "test -f a").model([does(&writes)]);
+
+    let run = project.run(["run"]);
+
+    run.exits(0).hides(KEY).tells("and committed since git tracks it: `README`");
+    for path in ["new", "encoded", "staged"] {
+        let told = format!("`{path}` was left out of the commit: it holds a value that longhaul keeps secret");
+        run.tells(&told);
+        assert!(project.root().join(path).exists(), "it stays where it is");
+    }
+    let committed = project.git(["show", "--format=", "--name-only", "HEAD"]);
+    assert_eq!(committed, "README\na\nlink\nother", "its twins are committed");
+    assert!(project.memory_git(["show", "HEAD:progress.md"]).contains("such as its key, and committed"));
 }
