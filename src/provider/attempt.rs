@@ -29,7 +29,7 @@ const ERROR_LIMIT: usize = 64 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     pub(super) usage: Cell<Usage>,
-    /// When it last told something that is no ping.
+    /// When it last told something of the reply.
     pub(super) at: Cell<Option<Instant>>,
     told: Cell<usize>,
 }
@@ -85,7 +85,7 @@ impl Client {
         let began = Instant::now();
         // Whatever follows `message_stop` is not waited for.
         while !reader.is_whole() {
-            // Pings alone are no reply.
+            // Pings and comments alone are no reply.
             let (since, limit) = match heard.at.get() {
                 Some(at) => (at, self.settings.idle * PING_IDLES),
                 None => (began, limit),

@@ -41,12 +41,23 @@ impl fmt::Display for Broken {
     }
 }
 
+/// Events of a later version, events without a name and the `[DONE]` of some gateways may hold anything.
+const KNOWN: [&str; 7] = [
+    "message_start",
+    "content_block_start",
+    "content_block_delta",
+    "content_block_stop",
+    "message_delta",
+    "message_stop",
+    "error",
+];
+
 /// Builds one reply from the bytes of its stream.
 #[derive(Debug)]
 pub struct ReplyReader {
     events: EventReader,
     size: usize,
-    /// How often something came that was no ping.
+    /// How often something of the reply came.
     told: usize,
     reply_limit: usize,
     message: Option<Map<String, Value>>,
@@ -95,10 +106,12 @@ impl ReplyReader {
         if self.size > self.reply_limit {
             return Err(Broken::TooLarge(format!("a reply larger than {} bytes", self.reply_limit)));
         }
+        let before = self.events.pending();
         let events =
             self.events.feed(bytes).map_err(|_| Broken::TooLarge("an event above the size limit".to_owned()))?;
         // A piece of an event tells something too: large ones come slowly.
-        self.told += usize::from(events.is_empty() || events.iter().any(|event| event.name != "ping"));
+        let grew = self.events.pending() > before;
+        self.told += usize::from(grew || events.iter().any(|event| KNOWN.contains(&event.name.as_str())));
         events.iter().try_for_each(|event| self.take(event))
     }
 
@@ -107,7 +120,7 @@ impl ReplyReader {
         self.whole
     }
 
-    /// Returns how often something came that was no ping.
+    /// Returns how often something of the reply came; pings, comments and blank lines are nothing of it.
     pub fn told(&self) -> usize {
         self.told
     }
@@ -131,16 +144,6 @@ impl ReplyReader {
     }
 
     fn take(&mut self, event: &RawEvent) -> Result<(), Broken> {
-        // Events of a later version, events without a name and the `[DONE]` of some gateways may hold anything.
-        const KNOWN: [&str; 7] = [
-            "message_start",
-            "content_block_start",
-            "content_block_delta",
-            "content_block_stop",
-            "message_delta",
-            "message_stop",
-            "error",
-        ];
         if self.whole || !KNOWN.contains(&event.name.as_str()) {
             return Ok(());
         }

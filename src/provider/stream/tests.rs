@@ -116,3 +116,29 @@ fn events_and_replies_above_their_limits_are_refused() {
     let larger = format!(r#"{{"type":"ping","x":"{}"}}"#, "x".repeat(2000));
     assert!(matches!(read(&[START, &larger, STOP]), Err(Broken::TooLarge(what)) if what.contains("event")));
 }
+
+#[test]
+fn only_what_belongs_to_the_reply_tells_something() {
+    let start = format!("event: message_start\ndata: {START}\n\n");
+    for (nothing, what) in [
+        (": keepalive\n\n", "a comment"),
+        (": keep", "a piece of a comment"),
+        ("\n", "a blank line"),
+        ("\r\n\r\n", "blank lines"),
+        ("event: ping\ndata: {\"type\": \"ping\"}\n\n", "a ping"),
+        ("event: ping\ndata: {\"ty", "a piece of a ping"),
+        ("id: 7\nretry: 10\n\n", "other fields"),
+        ("event: soon\ndata: {}\n\n", "an event that nobody knows"),
+    ] {
+        let mut reader = ReplyReader::new();
+        reader.feed(start.as_bytes()).unwrap();
+        let before = reader.told();
+        (0..3).for_each(|_| reader.feed(nothing.as_bytes()).unwrap());
+        assert_eq!(reader.told(), before, "{what}");
+    }
+
+    let mut reader = ReplyReader::new();
+    let pieces = start.as_bytes().chunks(30);
+    let told: Vec<usize> = pieces.map(|piece| (reader.feed(piece).unwrap(), reader.told()).1).collect();
+    assert!(told.is_sorted_by(|a, b| a < b), "each piece of an event that is large or slow: {told:?}");
+}

@@ -191,10 +191,12 @@ fn t45_a_slow_drip_is_read_to_its_end_and_an_endless_one_is_not() {
     let text = (0..5).map(|_| given_up()).find(|text| !text.contains("no byte came for")).unwrap();
     assert!(text.contains("no end after 8s"), "{text}");
 
-    let ping = b"event: ping\ndata: {}\n\n".to_vec();
-    let pings = [vec![stream(&[began()]).into_bytes()], vec![ping; 1000]].concat();
-    let text = send(drips_in(pings, Duration::from_millis(50))).unwrap_err().to_string();
-    assert!(text.contains("nothing of a reply came for 0.8 s"), "pings alone are no reply: {text}");
+    for alive in ["event: ping\ndata: {}\n\n", ": keepalive\n\n", "\n"] {
+        let signs = vec![alive.as_bytes().to_vec(); 1000];
+        let pieces = [vec![stream(&[began()]).into_bytes()], signs].concat();
+        let text = send(drips_in(pieces, Duration::from_millis(50))).unwrap_err().to_string();
+        assert!(text.contains("nothing of a reply came for 0.8 s"), "{alive:?} alone is no reply: {text}");
+    }
 }
 
 /// A service that answers nothing is given up when the outage budget is used up, not after the limit of an attempt.
