@@ -69,23 +69,43 @@ impl Front {
         if lines.next().map(str::trim_end) != Some(FENCE) {
             return Err(format!("its first line is not `{FENCE}`"));
         }
-        let head: Vec<&str> = lines.by_ref().take_while(|line| line.trim_end() != FENCE).collect();
-        let field = |name: &str| {
-            let value = value(&head, name).filter(|value| !value.is_empty());
-            value.ok_or_else(|| format!("its front matter has no `{name}`"))
-        };
-        Ok(Self { name: field("name")?, description: field("description")?, kind: NoteKind::of(&field("type")?) })
+        let lines: Vec<&str> = lines.collect();
+        let end = lines.iter().position(|line| line.trim_end() == FENCE);
+        let head = &lines[..end.ok_or_else(|| format!("no line `{FENCE}` ends its front matter"))?];
+        let (name, description) = (field(head, "name")?, field(head, "description")?);
+        Ok(Self { name, description, kind: NoteKind::of(word(&field(head, "type")?)) })
     }
 }
 
-/// Returns the value of a key; lines that are indented below it belong to it.
+/// Returns what a key is given, once; else what is wrong with it.
+fn field(head: &[&str], key: &str) -> Result<String, String> {
+    match head.iter().filter(|line| given(line, key).is_some()).count() {
+        0 | 1 => value(head, key).ok_or_else(|| format!("its front matter has no `{key}`")),
+        many => Err(format!("its front matter has {many} lines `{key}`")),
+    }
+}
+
+/// Returns what a line gives a key.
+fn given<'a>(line: &'a str, key: &str) -> Option<&'a str> {
+    line.strip_prefix(key)?.trim_start().strip_prefix(':')
+}
+
+/// Returns a word without the comment behind it. A description keeps what looks like one: `see #12` is no comment.
+fn word(text: &str) -> &str {
+    unquoted(text.split_once(" #").map_or(text, |(word, _)| word).trim())
+}
+
+/// Returns the value of a key, if it has one; lines that are indented below it belong to it.
 fn value(head: &[&str], key: &str) -> Option<String> {
     let mut lines = head.iter();
-    let first = lines.find_map(|line| line.strip_prefix(key)?.trim_start().strip_prefix(':'))?.trim();
+    let first = lines.find_map(|line| given(line, key))?.trim();
     let first = Some(first).filter(|first| !matches!(*first, ">" | "|" | ">-" | "|-"));
     let more = lines.take_while(|line| line.starts_with([' ', '\t'])).map(|line| line.trim());
     let words: Vec<&str> = first.into_iter().chain(more).filter(|part| !part.is_empty()).collect();
-    Some(unquoted(&words.join(" ")).to_owned())
+    let text = words.join(" ");
+    // What YAML writes for no value.
+    let is_none = matches!(text.as_str(), "~" | "null" | "Null" | "NULL");
+    Some(unquoted(&text).to_owned()).filter(|text| !is_none && !text.is_empty())
 }
 
 fn unquoted(text: &str) -> &str {
@@ -128,8 +148,14 @@ mod tests {
                 "---\nname: db\ndescription: >\n  two\n  lines\nmetadata:\n  type: user\ntype: idea\n---",
                 front("db", "two lines", NoteKind::Unknown("idea".to_owned())),
             ),
-            // Without a second fence the head has no end; what it says is there all the same.
-            ("---\nname: db\ndescription: x\ntype: project\n", front("db", "x", NoteKind::Project)),
+            (
+                "---\nname: db\ndescription: see #12\ntype: \"project\"  # yes\n---",
+                front("db", "see #12", NoteKind::Project),
+            ),
+            (
+                "---\nname: \"~\"\ndescription: null and void\ntype: user\n---",
+                front("~", "null and void", NoteKind::User),
+            ),
         ] {
             assert_eq!(Front::read(text.as_bytes()), Ok(expected), "{text}");
         }
@@ -144,6 +170,10 @@ mod tests {
             ("---\nname: db\ndescription:\ntype: project\n---", "its front matter has no `description`"),
             ("---\nnames: db\ndescription: x\n---", "its front matter has no `name`"),
             ("---\nname: db\ndescription: x\n---", "its front matter has no `type`"),
+            ("---\nname: db\ndescription: x\ntype: project\n", "no line `---` ends its front matter"),
+            ("---\nname: db\ndescription: ~\ntype: project\n---", "its front matter has no `description`"),
+            ("---\nname: null\ndescription: x\ntype: project\n---", "its front matter has no `name`"),
+            ("---\nname: db\nname : pg\ndescription: x\ntype: user\n---", "its front matter has 2 lines `name`"),
         ] {
             assert_eq!(Front::read(text.as_bytes()), Err(wrong.to_owned()), "{text}");
         }
