@@ -32,6 +32,7 @@ use crate::project::Head;
 use crate::project::Identity;
 use crate::project::Marks;
 use crate::project::Project;
+use crate::project::listed;
 use crate::prompts;
 use crate::sandbox;
 use crate::sandbox::Git;
@@ -373,8 +374,14 @@ impl<'a> Workspace<'a> {
     pub fn inspect(&mut self, session: Option<u32>, keep_in: &Path) -> Result<Findings> {
         let origin = Origin { session, ..Origin::of(Author::External) };
         let findings = self.memory.inspect(&origin, keep_in)?;
-        for path in &findings.adopted {
-            self.notice(format!("`{path}` was edited in the view; the edit is committed"));
+        match findings.adopted.as_slice() {
+            [] => {}
+            [path] => self.notice(format!("`{path}` was edited in the view; the edit is committed")),
+            all => self.notice(format!(
+                "{} files were edited in the view; the edits are committed: {}",
+                all.len(),
+                listed(all)
+            )),
         }
         described(&findings).into_iter().for_each(|line| self.warn(line));
         Ok(findings)
@@ -416,11 +423,20 @@ fn described(findings: &Findings) -> Vec<String> {
     for path in &findings.restored {
         lines.push(format!("`{path}` is protected and was changed in the view; it was put back"));
     }
-    for (path, kept) in &findings.set_aside {
-        lines.push(format!("what was found at `{path}` is kept as `{}`", kept.display()));
-    }
-    for (path, why) in &findings.refused {
-        lines.push(format!("`{path}` in the view was not taken in: {why}"));
+    lines.extend(few(&findings.set_aside, "found in the view and set aside", |(path, kept)| {
+        format!("what was found at `{path}` is kept as `{}`", kept.display())
+    }));
+    lines.extend(few(&findings.refused, "in the view not taken in", |(path, why)| {
+        format!("`{path}` in the view was not taken in: {why}")
+    }));
+    lines
+}
+
+/// Says something of each, if they are few; of many more than that, how many there are.
+fn few<T>(all: &[T], what: &str, line: impl Fn(&T) -> String) -> Vec<String> {
+    let mut lines: Vec<String> = all.iter().take(NAMED).map(line).collect();
+    if all.len() > NAMED {
+        lines.push(format!("{} more files {what}", all.len() - NAMED));
     }
     lines
 }

@@ -267,3 +267,20 @@ fn a_clearing_by_the_service_is_told_and_recalls_notes() {
         assert_eq!(given, if clears { 3 } else { 0 }, "with the message after it, and kept");
     }
 }
+
+#[test]
+fn many_notes_put_into_the_view_are_counted_and_some_are_named() {
+    let project = Project::ready().feature("a", "test -f a");
+    for number in 0..40 {
+        let path = |name: &str| format!(".longhaul/memory/notes/{name}{number}.md");
+        project.write(&path("good"), &front(&format!("note {number}"), "put here by hand"));
+        project.write(&path("bare"), "no front matter\n");
+    }
+    let project = project.model([session([reply([bash("touch a")]), reply([hand_over()])])]);
+
+    let run = project.run(["run"]);
+
+    run.exits(0).tells("80 files were edited in the view; the edits are committed: `notes/");
+    assert_eq!(run.whole().matches("/good").count() + run.whole().matches("/bare").count(), 5, "{}", run.whole());
+    assert!(project.memory_git(["show", "HEAD:MEMORY.md"]).contains("note 39"), "all of them are taken in");
+}
