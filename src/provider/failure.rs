@@ -2,8 +2,8 @@
 
 use super::Request;
 use super::Settings;
+use super::error_type::deciding_kind;
 use super::error_type::is_spend_limit;
-use super::error_type::kind_of_status;
 use super::wire::ServiceError;
 use super::wire::names_place;
 use std::error::Error;
@@ -43,7 +43,7 @@ impl Failure {
             Some(status) => format!("HTTP {status} {error}"),
             None => error.to_string(),
         };
-        let kind = if error.kind.is_empty() { kind_of_status(status.unwrap_or(400)) } else { &error.kind };
+        let kind = deciding_kind(status, &error.kind);
         if kind == "request_too_large" || says_too_long(kind, &error.message) {
             return Self::TooLong { message };
         }
@@ -52,7 +52,8 @@ impl Failure {
             "invalid_request_error" if names_typed_tool(&error.message, request) => typed_tools(settings),
             kind => way_out(kind, settings, request),
         };
-        Self::Refused { kind: kind.to_owned(), message, way_out }
+        let shown = if error.kind.is_empty() { kind } else { &error.kind };
+        Self::Refused { kind: shown.to_owned(), message, way_out }
     }
 }
 
@@ -175,6 +176,32 @@ mod tests {
             let told = Failure::of_service(Some(404), &error, &Settings::default(), &request).to_string();
             assert!(told.ends_with(&format!("serves the model `m` (`{name}`)")), "{told}");
         }
+    }
+
+    #[test]
+    fn a_type_of_a_gateways_own_leaves_the_word_to_the_status() {
+        let told = |status, kind: &str, message: &str| {
+            let error = ServiceError { kind: kind.into(), message: message.into(), code: String::new() };
+            Failure::of_service(Some(status), &error, &Settings::default(), &Request::default())
+        };
+        for kind in ["", "GatewayError", "invalid_request_error"] {
+            for (status, way_out) in [
+                (401, "check the key in"),
+                (402, "check the credit"),
+                (403, "may not do this"),
+                (404, "serves the model"),
+            ] {
+                let failure = told(status, kind, "m").to_string();
+                assert!(failure.contains(way_out), "{status} {kind}: {failure}");
+            }
+            assert!(matches!(told(413, kind, "m"), Failure::TooLong { .. }), "{kind}");
+            assert!(matches!(told(400, kind, "prompt is too long: 9 > 8"), Failure::TooLong { .. }), "{kind}");
+        }
+        let own = told(401, "GatewayError", "m").to_string();
+        assert!(own.contains("(`GatewayError`)"), "its own word is shown: {own}");
+        let known = told(403, "billing_error", "m").to_string();
+        assert!(known.contains("check the credit"), "a type of the service itself says more than the status: {known}");
+        assert!(told(400, "GatewayError", "m").to_string().contains("if it speaks of credit"), "nothing plain is said");
     }
 
     #[test]
