@@ -9,6 +9,7 @@ use super::error_type::is_spend_limit;
 use super::failure::Failure;
 use super::wire::ServiceError;
 use jiff::Timestamp;
+use jiff::tz::TimeZone;
 use std::fmt;
 use std::time::Duration;
 use std::time::Instant;
@@ -66,8 +67,13 @@ fn seconds(value: &str, unit: f64) -> Option<Duration> {
     value.trim().parse::<f64>().ok().and_then(|number| Duration::try_from_secs_f64(number * unit).ok())
 }
 
+/// Reads a date in any of the three forms that HTTP knows.
 fn read_date(value: &str) -> Option<Timestamp> {
-    jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(value.trim()).ok()
+    const OLD_FORMS: [&str; 2] = ["%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y"];
+    let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
+    let usual = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(&value).ok();
+    let old = |form: &&str| jiff::civil::DateTime::strptime(form, &value).ok();
+    usual.or_else(|| TimeZone::UTC.to_timestamp(OLD_FORMS.iter().find_map(old)?).ok())
 }
 
 impl Fault {
@@ -261,13 +267,17 @@ mod tests {
         assert_eq!(after(&[("retry-after-ms", "250.5"), ("retry-after", "30")]), Some(Duration::from_micros(250_500)));
         assert_eq!(after(&[("retry-after-ms", "soon"), ("retry-after", "30")]), Some(30 * SECOND));
         assert_eq!(after(&[("retry-after", "Sun, 01 Mar 2026 12:02:00 GMT")]), Some(120 * SECOND));
+        assert_eq!(after(&[("retry-after", "Sunday, 01-Mar-26 12:02:00 GMT")]), Some(120 * SECOND));
+        assert_eq!(after(&[("retry-after", "Sun Mar  1 12:02:00 2026")]), Some(120 * SECOND));
         let told = [("retry-after", "Sun, 01 Mar 2026 12:02:00 GMT"), ("date", "Sun, 01 Mar 2026 12:01:30 GMT")];
         assert_eq!(after(&told), Some(30 * SECOND), "the service's own clock decides");
     }
 
     #[test]
     fn a_retry_after_that_says_nothing_is_passed_over() {
-        for value in ["0", "-5", "NaN", "inf", "1e300", "", "soon", "Sun, 01 Mar 2026 11:00:00 GMT", "Sun, 99 Mar"] {
+        for value in
+            ["0", "-5", "NaN", "inf", "1e300", "", "soon", "Sun, 01 Mar 2026 11:00:00 GMT", "Sun, 99 Mar", "Sun Mar 99"]
+        {
             assert_eq!(hints(&[("retry-after", value)]).after, None, "{value}");
         }
         assert_eq!(hints(&[("x-should-retry", "maybe")]).again, None);
