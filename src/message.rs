@@ -118,6 +118,9 @@ pub struct Usage {
     pub cache_read: u64,
 }
 
+/// No window holds so many; a service that tells more tells nothing.
+const MOST_TOKENS: u64 = 1_000_000_000;
+
 impl Usage {
     /// Reads all that a reply's `usage` says was used. What the service spends on summing up it counts apart.
     pub fn paid(told: &Value) -> Self {
@@ -132,7 +135,7 @@ impl Usage {
     }
 
     fn read(told: &Value) -> Self {
-        let counter = |key: &str| told[key].as_u64().unwrap_or(0);
+        let counter = |key: &str| told[key].as_u64().filter(|count| *count <= MOST_TOKENS).unwrap_or(0);
         Self {
             input: counter("input_tokens"),
             output: counter("output_tokens"),

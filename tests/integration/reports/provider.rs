@@ -171,7 +171,8 @@ fn c15_counts_that_cannot_be_are_estimated_and_none_turns_a_budget_over() {
     let most = i64::MAX;
     let untold = json!({"input_tokens": -5, "output_tokens": -1, "cache_creation_input_tokens": 0, "cache_read_input_tokens": 0});
     let wild = json!({"input_tokens": most, "output_tokens": most, "cache_creation_input_tokens": most});
-    for (usage, words, warned) in [(untold, "2,000 tokens", true), (wild, "2,000 tokens", false)] {
+    let wild_output = json!({"output_tokens": most});
+    for usage in [untold, wild, wild_output] {
         let one = || {
             let mut one = reply([bash("date +%N")]);
             one["usage"] = usage.clone();
@@ -181,11 +182,11 @@ fn c15_counts_that_cannot_be_are_estimated_and_none_turns_a_budget_over() {
 
         let run = project.run(["run", "--tokens", "2000"]);
 
-        run.exits(3).tells(words);
-        assert_eq!(run.stderr.matches("does not tell how many tokens it used").count(), usize::from(warned));
+        run.exits(3).tells("2,000 tokens");
+        assert_eq!(run.stderr.matches("does not tell how many tokens it used").count(), 1, "{}", run.stderr);
         assert!(project.played().requests().len() <= 3, "{} requests", project.played().requests().len());
         let told: Value = serde_json::from_str(&project.run(["status", "--json"]).stdout).unwrap();
-        assert_ne!(told["tokens"], 0, "{told}");
+        assert!((1..100_000).contains(&told["tokens"].as_u64().unwrap()), "{told}");
     }
 }
 
