@@ -16,6 +16,7 @@ use super::clearing::Reason;
 use super::conversation::Conversation;
 use super::edits::Edit;
 use super::edits::Edits;
+use super::ending::FIRST;
 use super::gauge::Gauge;
 use super::gauge::Size;
 use super::past::Past;
@@ -75,7 +76,7 @@ pub fn drive(driver: &Driver, toolbox: &mut dyn Tools, opening: &Opening, meter:
         estimated: false,
     };
     session.tell(&Event::Sent { turn: 0, content: vec![text_block(&opening.system)] });
-    session.turn = 1;
+    session.turn = FIRST;
     session.say(toolbox, vec![text_block(&opening.first)]);
     turns(&mut session, toolbox, meter)
 }
@@ -197,7 +198,7 @@ impl Session<'_> {
             }
             reply => reply,
         };
-        let mut reply = reply.map_err(|failure| of_failure(failure, meter))?;
+        let mut reply = reply.map_err(|failure| Ending::of_failure(failure, self.turn, meter))?;
         if self.gauge.complete(&mut reply, self.size()) {
             self.tell_estimate();
         }
@@ -355,10 +356,11 @@ impl Session<'_> {
         (filled > WINDOW_FULL).then(|| {
             let (tokens, window) = (self.gauge.tokens(self.size()), self.driver.settings.window);
             let (percent, tokens) = (filled * 100.0, tokens / 1000.0);
-            Ending::Full(format!(
+            let reason = format!(
                 "the conversation fills {percent:.0} % of the model's window ({tokens:.0}k of {}k tokens)",
                 window / 1000
-            ))
+            );
+            if self.turn == FIRST { Ending::NoRoom(reason) } else { Ending::Full(reason) }
         })
     }
 
@@ -382,17 +384,6 @@ impl Session<'_> {
 
     fn tell(&self, event: &Event) {
         self.driver.sink.take(event);
-    }
-}
-
-fn of_failure(failure: Failure, meter: &mut dyn Meter) -> Ending {
-    match failure {
-        Failure::Interrupted => Ending::Interrupted,
-        Failure::TooLong { message } => Ending::Full(format!("the conversation is too long for the model: {message}")),
-        Failure::OutOfTime | Failure::Spent => {
-            Ending::Limit(meter.used_up().or_else(|| meter.exhausted()).unwrap_or_else(|| failure.to_string()))
-        }
-        failure => Ending::Provider(failure),
     }
 }
 

@@ -2,8 +2,12 @@
 
 use std::fmt;
 
+use super::Meter;
 use crate::provider::Failure;
 use crate::tools::HandOver;
+
+/// The first turn. A session that ends in it would end so again.
+pub(super) const FIRST: u32 = 1;
 
 /// Why the turns ended; displayed as the rest of a sentence that begins with "ended:".
 #[derive(Clone, Debug, PartialEq)]
@@ -22,6 +26,8 @@ pub enum Ending {
     Refused(String),
     /// The model's window is full; says how.
     Full(String),
+    /// The window has no room for what a session begins with; says how.
+    NoRoom(String),
     /// A reply was cut off; says how.
     Cut(String),
     /// The agent went round in a circle; says how.
@@ -30,12 +36,33 @@ pub enum Ending {
     Vanished,
 }
 
+impl Ending {
+    /// Tells what it means for the session that the request of this turn got no reply.
+    pub(super) fn of_failure(failure: Failure, turn: u32, meter: &mut dyn Meter) -> Self {
+        match failure {
+            Failure::Interrupted => Self::Interrupted,
+            Failure::TooLong { message } if turn != FIRST => {
+                Self::Full(format!("the conversation is too long for the model: {message}"))
+            }
+            Failure::OutOfTime | Failure::Spent => {
+                Self::Limit(meter.used_up().or_else(|| meter.exhausted()).unwrap_or_else(|| failure.to_string()))
+            }
+            failure => Self::Provider(failure),
+        }
+    }
+
+    /// Tells whether the service or a limit ended the session, which then costs its feature no attempt.
+    pub fn is_free(&self) -> bool {
+        matches!(self, Self::Provider(_) | Self::Limit(_) | Self::Full(_) | Self::NoRoom(_))
+    }
+}
+
 impl fmt::Display for Ending {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::HandedOver(_) => f.write_str("the agent handed over"),
             Self::Stopped => f.write_str("the agent stopped without handing over"),
-            Self::Limit(reason) | Self::Full(reason) | Self::Cut(reason) => f.write_str(reason),
+            Self::Limit(reason) | Self::Full(reason) | Self::NoRoom(reason) | Self::Cut(reason) => f.write_str(reason),
             Self::Stuck(reason) => write!(f, "stuck: {reason}"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Provider(failure) => failure.fmt(f),

@@ -13,6 +13,8 @@ pub struct Session {
     /// It proved its feature, or an initializer added some.
     pub progress: bool,
     pub tree_changed: bool,
+    /// The service or a limit ended it, so that no count of attempts will.
+    pub free: bool,
     /// How its check failed, if it was run and failed with a reason.
     pub failure: Option<Failed>,
 }
@@ -43,6 +45,8 @@ pub enum Cause {
 pub struct Breaker {
     /// That neither made progress nor changed the tree.
     idle: Streak,
+    /// Of these the newest that cost no attempt.
+    free: u32,
     /// Whose checks failed the same way, without progress in between.
     equal: Streak,
     last: Failed,
@@ -74,11 +78,12 @@ impl Breaker {
 
     /// Counts a session.
     pub fn note(&mut self, session: Session) {
-        if session.progress || session.tree_changed {
-            self.idle = Streak::default();
-        }
-        if !session.progress && !session.tree_changed {
+        let idle = !session.progress && !session.tree_changed;
+        self.free = if idle && session.free { self.free + 1 } else { 0 };
+        if idle {
             self.idle.add(session.feature.clone());
+        } else {
+            self.idle = Streak::default();
         }
         if session.progress || session.failure.as_ref().is_some_and(|failed| failed.digest != self.last.digest) {
             self.equal = Streak::default();
@@ -91,7 +96,14 @@ impl Breaker {
 
     /// Begins anew: a feature was proven without a session.
     pub fn proven(&mut self) {
-        (self.idle, self.equal) = (Streak::default(), Streak::default());
+        (self.idle, self.free, self.equal) = (Streak::default(), 0, Streak::default());
+    }
+
+    /// Says that the run stops since all its newest sessions were cut short, if so. One feature is enough, for nothing
+    /// blocks it.
+    pub fn cut_short(&self, limit: u32) -> Option<String> {
+        let sessions = counted(self.free as usize, "session");
+        (self.free >= limit).then(|| format!("{sessions} in a row ended before they changed anything"))
     }
 
     /// Says why the run stops, if it does; `others` tells that a feature other than the last one can be worked on.
@@ -175,6 +187,22 @@ mod tests {
         assert!(after(["a", "a", "b"].map(idle), true).is_some());
         let works = Session { tree_changed: true, ..idle("b") };
         assert_eq!(after([idle("a"), idle("a"), works, idle("b")], true), None);
+    }
+
+    #[test]
+    fn sessions_that_are_cut_short_stop_the_run_on_whichever_feature() {
+        let cut = || Session { free: true, ..idle("a") };
+        let works = Session { tree_changed: true, ..cut() };
+        let after = |sessions: [Session; 3]| {
+            let mut breaker = Breaker::default();
+            sessions.into_iter().for_each(|session| breaker.note(session));
+            breaker.cut_short(3)
+        };
+        let reason = "3 sessions in a row ended before they changed anything";
+        assert_eq!(after([cut(), cut(), cut()]).as_deref(), Some(reason));
+        for other in [works, idle("a")] {
+            assert_eq!(after([cut(), other, cut()]), None);
+        }
     }
 
     #[test]

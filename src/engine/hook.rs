@@ -210,10 +210,7 @@ fn run_check(
     at: &Occasion,
 ) -> Result<Option<Outcome>> {
     let Some(id) = &session.feature else { return Ok(None) };
-    let attempt = match ending {
-        Ending::Provider(_) | Ending::Limit(_) | Ending::Full(_) => Attempt::Free,
-        _ => Attempt::Counts,
-    };
+    let attempt = if ending.is_free() { Attempt::Free } else { Attempt::Counts };
     if let Ending::HandedOver(hand_over) = ending
         && let Some(problem) = &hand_over.check_problem
     {

@@ -241,11 +241,17 @@ fn initialize(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Re
     let client = client(ws, so_far)?;
     let before = ws.checklist()?;
     let held = hold::hold(ws, &client, budget, None)?;
-    initialized(ws, so_far, &before, &held)
+    initialized(ws, budget, so_far, &before, &held)
 }
 
 /// Says what follows from an initializer session; `before` is the checklist it found.
-fn initialized(ws: &mut Workspace, so_far: &mut SoFar, before: &Checklist, held: &Held) -> Result<Option<Stop>> {
+fn initialized(
+    ws: &mut Workspace,
+    budget: &mut Budget,
+    so_far: &mut SoFar,
+    before: &Checklist,
+    held: &Held,
+) -> Result<Option<Stop>> {
     so_far.initialized = true;
     let checklist = ws.checklist()?;
     let missing = hold::missing_after_initializer(ws, &checklist)?;
@@ -253,6 +259,7 @@ fn initialized(ws: &mut Workspace, so_far: &mut SoFar, before: &Checklist, held:
     so_far.breaker.note(breaker::Session {
         progress: missing.is_empty() || checklist.features().len() > before.features().len(),
         tree_changed,
+        free: held.ending.is_free(),
         ..breaker::Session::default()
     });
     let anew = Checks::of(&checklist) != Checks::of(before);
@@ -260,7 +267,7 @@ fn initialized(ws: &mut Workspace, so_far: &mut SoFar, before: &Checklist, held:
         let table = review::table(&checklist, &ws.tree()?);
         ws.notice(format!("the checks that decide from now on:\n{}", table.join("\n")));
     }
-    if let Some(stop) = stop::after(&held.ending, &so_far.breaker, ws, None)? {
+    if let Some(stop) = stop::after(&held.ending, &so_far.breaker, ws, budget, None)? {
         return Ok(Some(stop));
     }
     if !missing.is_empty() {
@@ -281,20 +288,21 @@ fn work(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str) -
     }
     let client = client(ws, so_far)?;
     let held = hold::hold(ws, &client, budget, Some(id))?;
-    worked(ws, so_far, id, &held)
+    worked(ws, budget, so_far, id, &held)
 }
 
 /// Says what follows from a session on a feature.
-fn worked(ws: &mut Workspace, so_far: &mut SoFar, id: &str, held: &Held) -> Result<Option<Stop>> {
+fn worked(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str, held: &Held) -> Result<Option<Stop>> {
     let verdict = held.report.outcome.as_ref().map(|outcome| &outcome.verdict);
     let tree_changed = so_far.breaker.is_new(&held.trees);
     so_far.breaker.note(breaker::Session {
         feature: Some(id.to_owned()),
         progress: verdict.is_some_and(Verdict::proves),
         tree_changed,
+        free: held.ending.is_free(),
         failure: verdict.and_then(failed),
     });
-    stop::after(&held.ending, &so_far.breaker, ws, Some(id))
+    stop::after(&held.ending, &so_far.breaker, ws, budget, Some(id))
 }
 
 /// Holds the rest of a session that was cut off; it counts already.
@@ -302,8 +310,8 @@ fn go_on(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, resumed: R
     let (client, before, id) = (client(ws, so_far)?, ws.checklist()?, resumed.session.feature.clone());
     let held = hold::go_on(ws, &client, budget, resumed)?;
     match id {
-        Some(id) => worked(ws, so_far, &id, &held),
-        None => initialized(ws, so_far, &before, &held),
+        Some(id) => worked(ws, budget, so_far, &id, &held),
+        None => initialized(ws, budget, so_far, &before, &held),
     }
 }
 

@@ -84,11 +84,25 @@ pub fn features_exhausted(limit: &str, spent: &[&Feature]) -> Stop {
 }
 
 /// Says whether this ending of a session on `id` stops the run; `breaker` has taken note of it.
-pub fn after(ending: &Ending, breaker: &Breaker, ws: &mut Workspace, id: Option<&str>) -> Result<Option<Stop>> {
+pub fn after(
+    ending: &Ending,
+    breaker: &Breaker,
+    ws: &mut Workspace,
+    budget: &mut Budget,
+    id: Option<&str>,
+) -> Result<Option<Stop>> {
     match ending {
+        // What comes next says which limit of the run it is.
+        Ending::Limit(_) if budget.run_exhausted().is_some() => return Ok(None),
         Ending::Interrupted => return Ok(None),
         Ending::Provider(failure) => {
             return Ok(Some(Failure::new(Kind::Provider, failure.to_string()).into()));
+        }
+        Ending::NoRoom(reason) => {
+            let failure = Failure::usage(format!("a session cannot begin: {reason}"));
+            let hint = "`agent.window` is to be what the model takes; `longhaul prompt session` shows what a session \
+                        begins with, make that shorter";
+            return Ok(Some(failure.hint(hint).into()));
         }
         Ending::Vanished => {
             let root = ws.project.root().display();
@@ -97,6 +111,9 @@ pub fn after(ending: &Ending, breaker: &Breaker, ws: &mut Workspace, id: Option<
         }
         _ => {}
     }
+    if let Some(why) = breaker.cut_short(ws.settings.breaker) {
+        return Ok(Some(cut_short(&why, ending)));
+    }
     let (checklist, tree) = (ws.checklist()?, ws.tree()?);
     let others = id.is_some() && pick::workable(&checklist, &tree).iter().any(|other| Some(other.id.as_str()) != id);
     Ok(breaker.tripped(ws.settings.breaker, others).map(|why| {
@@ -104,6 +121,22 @@ pub fn after(ending: &Ending, breaker: &Breaker, ws: &mut Workspace, id: Option<
             .hint("see `longhaul show FEATURE`; mend what its check needs, or change the feature or its check, then run again")
             .into()
     }))
+}
+
+/// Says that sessions are cut short before they can do anything, the newest by this ending.
+fn cut_short(why: &str, ending: &Ending) -> Stop {
+    let (kind, hint) = match ending {
+        Ending::Limit(_) => (
+            Kind::Limit,
+            "run again with a larger `budget.turns_per_session`, `budget.session_usd`, `_tokens` or `_time`",
+        ),
+        _ => (
+            Kind::Stuck,
+            "`longhaul show --session N` tells what filled it; a smaller feature may help, or a larger `agent.window` if \
+             the model has it",
+        ),
+    };
+    Failure::new(kind, format!("{why}, the last: {ending}")).hint(hint).into()
 }
 
 /// Says that a person asked to stop.

@@ -123,7 +123,7 @@ impl fmt::Display for Failure {
             }
             Self::TooLong { message } => write!(
                 formatter,
-                "the conversation is too long for the model service: {message}; a new session starts with a short one"
+                "the request is too long for the model service: {message}; `longhaul prompt session` shows what a session begins with, make that shorter or choose a model with a larger window"
             ),
             Self::Spent => write!(formatter, "what may be spent was used up by replies that broke"),
             Self::OutOfTime => write!(formatter, "the time ended before the model service gave a whole reply"),

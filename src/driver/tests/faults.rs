@@ -67,10 +67,16 @@ fn a_provider_that_refuses_or_stays_away_is_an_ending() {
 }
 
 #[test]
-fn a_conversation_that_is_too_long_is_cut() {
+fn a_conversation_that_is_too_long_ends_the_session_and_a_beginning_that_is_none_can_begin() {
     let long = "{ status = 413, error = { type = \"request_too_large\", message = \"too large\" } }";
-    let played = play(&mut Bench::new(), long, Play::default());
+    let played = play(&mut Bench::new(), &format!("{BASH}{long}"), Play::default());
     assert!(matches!(played.ending(), Ending::Full(reason) if reason.contains("too long")), "{:?}", played.ending());
+
+    let played = play(&mut Bench::new(), long, Play::default());
+    assert!(matches!(played.ending(), Ending::Provider(Failure::TooLong { .. })), "{:?}", played.ending());
+    let played = play(&mut Bench::new(), BASH, Play { window: 100, ..Play::default() });
+    assert!(matches!(played.ending(), Ending::NoRoom(_)), "{:?}", played.ending());
+    assert!(played.requests.is_empty());
 }
 
 #[test]

@@ -124,3 +124,53 @@ fn c20_going_to_and_fro_is_no_progress() {
     run.exits(4).tells("session 3 ended").tells("2 sessions in a row proved nothing and changed nothing");
     assert!(!project.state().join("sessions/0004").exists());
 }
+
+/// A project with two features, so that a session on one of them could go on with the other.
+fn two(sessions: impl IntoIterator<Item = Value>) -> Project {
+    Project::ready().feature("a", "test -f a").feature("b", "test -f b").model(sessions)
+}
+
+/// A loop without end: what a session begins with was too long, and each next one began with the same.
+#[test]
+fn a_beginning_that_is_too_long_ends_the_run_at_once_with_the_way_out() {
+    let refused = |status: u16, kind: &str, message: &str| {
+        session([json!({"status": status, "error": {"type": kind, "message": message}})])
+    };
+    for (status, kind, message) in
+        [(413, "request_too_large", "said"), (400, "invalid_request_error", "prompt is too long: 9 tokens > 8 maximum")]
+    {
+        let project = two((0..5).map(|_| refused(status, kind, message)));
+        let run = project.run(["run"]);
+        run.exits(5).tells("the request is too long for the model service").tells("`longhaul prompt session`");
+        assert_eq!((project.played().requests().len(), &project.stored("a")["attempts"]), (1, &json!(0)));
+    }
+
+    let project = two([]);
+    let run = project.run(["run", "--set", "agent.window=1000"]);
+    run.exits(2).tells("a session cannot begin: the conversation fills ").tells("hint: `agent.window`");
+    assert!(project.played().requests().is_empty() && !project.state().join("sessions/0002").exists());
+}
+
+/// The same loop where each session says something first: no attempt is counted, and the breaker counts all the same.
+#[test]
+fn sessions_that_are_cut_short_stop_the_run_though_another_feature_is_open() {
+    let full = |_| session([json!({"text": "so", "stop_reason": "model_context_window_exceeded"})]);
+    let project = two((0..9).map(full));
+    let run = project.run(["run"]);
+    run.exits(4).tells("3 sessions in a row ended before they changed anything, the last: the reply was cut off at");
+    assert_eq!((project.played().requests().len(), &project.stored("a")["attempts"]), (3, &json!(0)));
+
+    let project = two((0..9).map(|_| session([reply([bash("true")])])));
+    let run = project.run(["run", "--set", "budget.session_tokens=1"]);
+    run.exits(3).tells("the last: the session's budget of 1 token is used up").tells("`budget.turns_per_session`");
+    assert_eq!(project.played().requests().len(), 3);
+}
+
+/// Their twin: sessions that are cut short and get on never count.
+#[test]
+fn sessions_that_are_cut_short_and_get_on_never_stop_a_run() {
+    let works = |number: usize| session([reply([bash(&format!("touch step{number}"))])]);
+    let project = two((0..5).map(works).chain([runs("touch a b")]));
+
+    project.run(["run", "--set", "budget.session_tokens=1"]).exits(0);
+}
