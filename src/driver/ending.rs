@@ -3,6 +3,7 @@
 use std::fmt;
 
 use super::Meter;
+use super::Whose;
 use crate::provider::Failure;
 use crate::tools::HandOver;
 
@@ -22,6 +23,8 @@ pub enum Ending {
     Interrupted,
     /// The service gave no reply.
     Provider(Failure),
+    /// The service is away for longer than a limit in time leaves; says which.
+    Away(String),
     /// The model refused to go on; says why.
     Refused(String),
     /// The model's window is full; says how.
@@ -47,13 +50,21 @@ impl Ending {
             Failure::OutOfTime | Failure::Spent => {
                 Self::Limit(meter.used_up().or_else(|| meter.exhausted()).unwrap_or_else(|| failure.to_string()))
             }
+            Failure::Away { fault } => {
+                let bound = meter.first_in_time();
+                // What was heard was paid for, and the next session goes on from there, in a time of its own.
+                let goes_on = turn != FIRST && bound.as_ref().is_none_or(|bound| bound.whose != Whose::Run);
+                let limit = bound.map_or_else(|| "what is left of its time".to_owned(), |bound| bound.words);
+                let reason = format!("{limit} is too short to wait until the model service is back: {fault}");
+                if goes_on { Self::Limit(reason) } else { Self::Away(reason) }
+            }
             failure => Self::Provider(failure),
         }
     }
 
     /// Tells whether the service or a limit ended the session, which then costs its feature no attempt.
     pub fn is_free(&self) -> bool {
-        matches!(self, Self::Provider(_) | Self::Limit(_) | Self::Full(_) | Self::NoRoom(_))
+        matches!(self, Self::Provider(_) | Self::Away(_) | Self::Limit(_) | Self::Full(_) | Self::NoRoom(_))
     }
 }
 
@@ -62,7 +73,11 @@ impl fmt::Display for Ending {
         match self {
             Self::HandedOver(_) => f.write_str("the agent handed over"),
             Self::Stopped => f.write_str("the agent stopped without handing over"),
-            Self::Limit(reason) | Self::Full(reason) | Self::NoRoom(reason) | Self::Cut(reason) => f.write_str(reason),
+            Self::Limit(reason)
+            | Self::Away(reason)
+            | Self::Full(reason)
+            | Self::NoRoom(reason)
+            | Self::Cut(reason) => f.write_str(reason),
             Self::Stuck(reason) => write!(f, "stuck: {reason}"),
             Self::Interrupted => f.write_str("interrupted"),
             Self::Provider(failure) => failure.fmt(f),

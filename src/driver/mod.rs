@@ -9,6 +9,7 @@ mod conversation;
 mod edits;
 mod ending;
 mod gauge;
+mod meter;
 mod past;
 mod repeats;
 mod stop;
@@ -17,14 +18,15 @@ mod tests;
 
 use std::time::Instant;
 
-use crate::event::Event;
-use crate::message::Usage;
 use crate::provider::ModelSetting;
 
 pub use api::Driver;
 pub use api::drive;
 pub use api::go_on;
 pub use ending::Ending;
+pub use meter::Bound;
+pub use meter::Meter;
+pub use meter::Whose;
 pub use past::Past;
 
 /// A reply after one that was cut off may be this many times as long.
@@ -33,20 +35,6 @@ pub const LARGER: u32 = 2;
 pub const REPEATED: u32 = 3;
 /// As many of them end the session.
 pub const FUTILE: u32 = 6;
-
-/// What a session may still use; asked before each request.
-pub trait Meter {
-    /// Says which limit is reached.
-    fn exhausted(&mut self) -> Option<String>;
-    /// Says which limit in tokens, money or time is reached; while a turn is under way, the number of turns is none of it.
-    fn used_up(&mut self) -> Option<String>;
-    /// Counts a request.
-    fn turn(&mut self);
-    /// Counts a reply's tokens and returns their cost in USD, when the price is known.
-    fn spend(&mut self, usage: &Usage) -> Option<f64>;
-    /// Returns what has been used so far.
-    fn spent(&self) -> Event;
-}
 
 /// How the model is asked.
 #[derive(Clone, Debug)]

@@ -6,9 +6,11 @@ use serde_json::Value;
 use serde_json::json;
 
 use super::*;
+use crate::event::Event;
 use crate::event::Sink;
 use crate::message::ToolCall;
 use crate::message::ToolResult;
+use crate::message::Usage;
 use crate::provider;
 use crate::provider::Client;
 use crate::provider::Script;

@@ -2,7 +2,10 @@
 //!
 //! Asked in one place, before each request. A cost that is not known is never taken for zero: then tokens bind instead.
 
+use crate::clock::duration;
+use crate::driver::Bound;
 use crate::driver::Meter;
+use crate::driver::Whose;
 use crate::engine::account::Account;
 use crate::engine::account::Spent;
 use crate::engine::counted;
@@ -122,11 +125,22 @@ impl Budget {
 
     /// Returns the time left, when time is limited.
     pub fn time_left(&mut self) -> Option<Duration> {
+        self.shortest().map(|(left, ..)| left)
+    }
+
+    /// Returns how much of the time limit that is reached first is left, whose it is, and the whole of it.
+    fn shortest(&mut self) -> Option<(Duration, Whose, Duration)> {
         self.tick();
         let feature = self.feature.as_deref().map(|id| self.account.feature(id)).unwrap_or_default();
         let Limits { run, session, feature: of_feature, .. } = &self.limits;
-        let pairs = [(run, self.account.run()), (session, self.session), (of_feature, feature)];
-        pairs.iter().filter_map(|(limit, spent)| Some(limit.time?.saturating_sub(spent.time))).min()
+        let limits = [
+            (Whose::Run, run.time, self.account.run().time),
+            (Whose::Session, session.time, self.session.time),
+            (Whose::Feature, of_feature.time, feature.time),
+        ];
+        let left =
+            limits.into_iter().filter_map(|(whose, limit, spent)| Some((limit?.saturating_sub(spent), whose, limit?)));
+        left.min_by_key(|(left, ..)| *left)
     }
 
     /// Counts a reply of the small model, and returns its cost.
@@ -198,6 +212,16 @@ impl Meter for Budget {
         let feature = self.feature.as_deref().map(|id| self.account.feature(id));
         let feature = feature.and_then(|spent| self.limits.feature.reached("the feature's", &spent));
         run.or(session).or(feature)
+    }
+
+    fn first_in_time(&mut self) -> Option<Bound> {
+        let (_, whose, limit) = self.shortest()?;
+        let of = match whose {
+            Whose::Run => "the",
+            Whose::Session => "the session's",
+            Whose::Feature => "the feature's",
+        };
+        Some(Bound { whose, words: format!("{of} time budget of {}", duration::spell(limit)) })
     }
 
     fn turn(&mut self) {
@@ -319,6 +343,7 @@ mod tests {
         assert!(budget.run_exhausted().is_none());
         budget.begin_session(None);
         assert_eq!(budget.time_left(), Some(Duration::ZERO));
+        assert_eq!(budget.first_in_time().map(|bound| bound.whose), Some(Whose::Session));
         assert_eq!(budget.exhausted().unwrap(), "the session's time budget of 0s is used up");
     }
 }

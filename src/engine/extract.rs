@@ -74,7 +74,7 @@ fn skipped(
     if ws.interrupt.requested() || *ending == Ending::Interrupted {
         return Ok(Some("the session was interrupted".to_owned()));
     }
-    if matches!(ending, Ending::Provider(_)) {
+    if matches!(ending, Ending::Provider(_) | Ending::Away(_)) {
         return Ok(Some("the model service failed".to_owned()));
     }
     if course.calls() < FEWEST_CALLS {

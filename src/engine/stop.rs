@@ -98,6 +98,10 @@ pub fn after(
         Ending::Provider(failure) => {
             return Ok(Some(Failure::new(Kind::Provider, failure.to_string()).into()));
         }
+        Ending::Away(reason) => {
+            let hint = "run again when it is back, or with a larger limit";
+            return Ok(Some(Failure::new(Kind::Limit, reason).hint(hint).into()));
+        }
         Ending::NoRoom(reason) => {
             let failure = Failure::usage(format!("a session cannot begin: {reason}"));
             let hint = "`agent.window` is to be what the model takes; `longhaul prompt session` shows what a session \

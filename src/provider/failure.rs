@@ -27,6 +27,8 @@ pub enum Failure {
     TooLong { message: String },
     /// The request's deadline came before a whole reply.
     OutOfTime,
+    /// The request's deadline leaves no time for another attempt in an outage; `fault` is the newest.
+    Away { fault: String },
     /// What may be spent was used up by replies that broke.
     Spent,
 }
@@ -126,6 +128,7 @@ impl fmt::Display for Failure {
                 "the request is too long for the model service: {message}; `longhaul prompt session` shows what a session begins with, make that shorter or choose a model with a larger window"
             ),
             Self::Spent => write!(formatter, "what may be spent was used up by replies that broke"),
+            Self::Away { fault } => write!(formatter, "the time ended before the model service was back: {fault}"),
             Self::OutOfTime => write!(formatter, "the time ended before the model service gave a whole reply"),
         }
     }

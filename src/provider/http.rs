@@ -8,6 +8,7 @@ use super::context::Asked;
 use super::failure::Failure;
 use super::retry::Fault;
 use super::retry::Outage;
+use super::retry::Unended;
 use super::tls;
 use super::tls::Roots;
 use super::wire::Body;
@@ -58,6 +59,8 @@ pub struct Client {
     headers: HeaderMap,
     /// What this endpoint has not refused so far.
     asked: Mutex<Asked>,
+    /// The outage that the newest request to a model did not see the end of.
+    outage: Mutex<Option<(String, Unended)>>,
     /// This endpoint counts tokens, as far as is known.
     pub(super) counts: AtomicBool,
 }
@@ -80,7 +83,8 @@ impl Client {
         let builder = if loopback { builder.no_proxy() } else { builder };
         let http = builder.build().context("could not set up the connection to the model service")?;
         let asked = Mutex::new(Asked::of(&settings));
-        Ok(Self { settings, http, endpoint, headers, asked, counts: AtomicBool::new(true) })
+        let (outage, counts) = (Mutex::default(), AtomicBool::new(true));
+        Ok(Self { settings, http, endpoint, headers, asked, outage, counts })
     }
 
     /// Sends a request and returns the whole reply. Blocks, and ends at once when interrupted or at the request's deadline.
@@ -101,17 +105,39 @@ impl Client {
                 .filter(|usage| *usage != Usage::default())
                 .map_or(ControlFlow::Continue(()), |usage| on_lost(&usage))
         };
+        let earlier = self.unended(&request.model);
+        let mut outage = Outage::new(&self.settings, request.deadline).goes_on(earlier, Instant::now());
         let sent = self.block_on(async {
             tokio::select! {
                 biased;
                 () = interrupt.wait() => Err(Failure::Interrupted),
-                result = self.ask(request, &heard, on_retry, &mut lost) => result,
+                result = self.ask(request, &mut outage, &heard, on_retry, &mut lost) => result,
                 () = passed(request.deadline) => Err(Failure::OutOfTime),
             }
         });
         // The deadline or an interrupt may have cut one off; there is no further attempt to forbid.
         let _ = lost();
+        let sent = match sent {
+            // A reply under way that tells something is no outage.
+            Ok(Err(Failure::OutOfTime)) if heard.at.get().is_none() => Ok(Err(outage.out_of_time())),
+            sent => sent,
+        };
+        if matches!(sent, Ok(Err(Failure::Away { .. }))) {
+            self.keep(&request.model, outage);
+        }
+        let sent = sent.map(|result| result.map_err(|failure| self.cleaned(failure)));
         sent.unwrap_or_else(|error| Err(Failure::Unavailable { tried: format!("could not start a request: {error}") }))
+    }
+
+    /// Takes out the outage that a request to this model has to go on with.
+    fn unended(&self, model: &str) -> Option<Unended> {
+        let mut kept = self.outage.lock().unwrap_or_else(PoisonError::into_inner);
+        kept.take_if(|(of, _)| of == model).map(|(_, unended)| unended)
+    }
+
+    fn keep(&self, model: &str, outage: Outage) {
+        let unended = outage.unended(Instant::now()).map(|unended| (model.to_owned(), unended));
+        *self.outage.lock().unwrap_or_else(PoisonError::into_inner) = unended;
     }
 
     /// Runs one exchange to its end.
@@ -127,17 +153,21 @@ impl Client {
     async fn ask(
         &self,
         request: &Request,
+        outage: &mut Outage<'_>,
         heard: &Heard,
         on_retry: &mut dyn FnMut(&str, Duration),
         lost: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Reply, Failure> {
         let (mut body, mut headers) = self.rendered(request);
-        let mut outage = Outage::new(&self.settings, request.deadline);
         if request.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
             return Err(Failure::OutOfTime);
         }
+        if let Some((fault, wait)) = outage.first_wait(Instant::now())? {
+            on_retry(&self.without_key(&fault), wait);
+            tokio::time::sleep(wait).await;
+        }
         loop {
-            let (began, limit) = (Instant::now(), self.head_limit(&outage));
+            let (began, limit) = (Instant::now(), self.head_limit(outage));
             heard.at.take();
             let fault = match timeout(
                 self.settings.idle * ANSWER_IDLES,
@@ -163,9 +193,7 @@ impl Client {
             if !fault.passes() {
                 return Err(self.settled(fault, request));
             }
-            let wait = outage
-                .next_wait(&fault, heard.at.get().unwrap_or(began), Instant::now(), random())
-                .map_err(|failure| self.cleaned(failure))?;
+            let wait = outage.next_wait(&fault, heard.at.take().unwrap_or(began), Instant::now(), random())?;
             on_retry(&self.without_key(&fault.to_string()), wait);
             tokio::time::sleep(wait).await;
         }
@@ -208,11 +236,11 @@ impl Client {
     }
 
     fn settled(&self, fault: Fault, request: &Request) -> Failure {
-        self.cleaned(match fault {
+        match fault {
             Fault::Settled(failure) => failure,
             Fault::Service { status, error, .. } => Failure::of_service(status, &error, &self.settings, request),
             other => Failure::Unavailable { tried: other.to_string() },
-        })
+        }
     }
 
     /// Takes the key out of a failure: services and proxies echo what they refuse.
@@ -222,6 +250,7 @@ impl Client {
             Failure::Refused { kind, message, way_out } => {
                 Failure::Refused { kind: self.without_key(&kind), message: self.without_key(&message), way_out }
             }
+            Failure::Away { fault } => Failure::Away { fault: self.without_key(&fault) },
             Failure::TooLong { message } => Failure::TooLong { message: self.without_key(&message) },
             other => other,
         }

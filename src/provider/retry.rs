@@ -123,11 +123,56 @@ pub(super) struct Outage<'a> {
     deadline: Option<Instant>,
     began: Option<Instant>,
     failures: u32,
+    /// What the newest attempt ran into, and the moment before which the service asked for no other.
+    fault: Option<String>,
+    until: Option<Instant>,
+}
+
+/// An outage that outlasted its request; the time until the next one is no part of it.
+#[derive(Debug)]
+pub(super) struct Unended {
+    lasted: Duration,
+    failures: u32,
+    fault: String,
+    until: Option<Instant>,
 }
 
 impl<'a> Outage<'a> {
     pub(super) fn new(settings: &'a Settings, deadline: Option<Instant>) -> Self {
-        Self { settings, deadline, began: None, failures: 0 }
+        Self { settings, deadline, began: None, failures: 0, fault: None, until: None }
+    }
+
+    /// Goes on with what an earlier request did not see the end of.
+    pub(super) fn goes_on(mut self, earlier: Option<Unended>, now: Instant) -> Self {
+        if let Some(Unended { lasted, failures, fault, until }) = earlier {
+            self.began = now.checked_sub(lasted);
+            self.fault = Some(fault);
+            (self.failures, self.until) = (failures, until);
+        }
+        self
+    }
+
+    /// Returns it for the next request, if there is one.
+    pub(super) fn unended(self, now: Instant) -> Option<Unended> {
+        let (began, fault) = (self.began?, self.fault?);
+        let lasted = now.saturating_duration_since(began);
+        Some(Unended { lasted, failures: self.failures, fault, until: self.until })
+    }
+
+    /// Returns the wait before the first attempt of this request and what it is for, or why there is none.
+    pub(super) fn first_wait(&self, now: Instant) -> Result<Option<(String, Duration)>, Failure> {
+        let Some((until, fault)) = self.until.filter(|until| *until > now).zip(self.fault.clone()) else {
+            return Ok(None);
+        };
+        match self.deadline {
+            Some(deadline) if until >= deadline => Err(Failure::Away { fault }),
+            _ => Ok(Some((fault, until - now))),
+        }
+    }
+
+    /// Tells of a time that ended whether it did so in an outage.
+    pub(super) fn out_of_time(&self) -> Failure {
+        self.fault.clone().map_or(Failure::OutOfTime, |fault| Failure::Away { fault })
     }
 
     /// Returns how long the outage may still last; none where its budget bounds no attempt, only the asking again.
@@ -151,24 +196,25 @@ impl<'a> Outage<'a> {
         let spent = now.saturating_duration_since(began);
         let left = self.settings.outage_budget.saturating_sub(spent);
         let asked = fault.asked_wait();
+        self.until = asked.and_then(|asked| now.checked_add(asked));
+        let asks = asked.map(|asked| format!(", which asks to wait {:.1} s", asked.as_secs_f64())).unwrap_or_default();
+        let told = format!("{fault}{asks}");
+        self.fault = Some(told.clone());
         if left.is_zero() || asked.is_some_and(|asked| asked > left) {
-            return Err(Failure::Unavailable { tried: self.tried(fault, spent, asked) });
+            return Err(Failure::Unavailable { tried: self.tried(&told, spent) });
         }
         let wait = wait(asked, self.failures, self.settings.first_wait, random).min(left);
         match self.deadline {
-            Some(deadline) if now + wait >= deadline => Err(Failure::OutOfTime),
+            Some(deadline) if now + wait >= deadline => Err(Failure::Away { fault: told }),
             _ => Ok(wait),
         }
     }
 
-    fn tried(&self, fault: &Fault, spent: Duration, asked: Option<Duration>) -> String {
+    fn tried(&self, told: &str, spent: Duration) -> String {
         let attempts = if self.failures == 1 { "1 attempt".to_owned() } else { format!("{} attempts", self.failures) };
         let (budget, spent) = (self.settings.outage_budget.as_secs_f64(), spent.as_secs_f64());
-        let asked = asked.map(|asked| format!(", which asks to wait {:.1} s", asked.as_secs_f64())).unwrap_or_default();
         let place = &self.settings.base_url;
-        format!(
-            "{attempts} at `{place}` in {spent:.1} s of an outage budget of {budget:.1} s, the last: {fault}{asked}"
-        )
+        format!("{attempts} at `{place}` in {spent:.1} s of an outage budget of {budget:.1} s, the last: {told}")
     }
 }
 
@@ -355,6 +401,34 @@ mod tests {
         let before = Outage::new(&settings, Some(start + 2 * SECOND)).next_wait(&fault, start, start, 1.0);
         let after = Outage::new(&settings, Some(start + SECOND)).next_wait(&fault, start, start, 1.0);
 
-        assert_eq!((before, after), (Ok(SECOND), Err(Failure::OutOfTime)));
+        let told = || "no byte came for 1 s".to_owned();
+        assert_eq!((before, after), (Ok(SECOND), Err(Failure::Away { fault: told() })));
+    }
+
+    #[test]
+    fn an_outage_that_outlasts_its_request_goes_on_with_the_next_one() {
+        let settings = Settings { outage_budget: 20 * SECOND, first_wait: SECOND, ..Settings::default() };
+        let (start, later) = (Instant::now(), Instant::now() + 1000 * SECOND);
+        let short = |began: Instant| Some(began + 2 * SECOND);
+        let asks = with_hints(service(Some(429), "rate_limit_error"), None, Some(15 * SECOND));
+        let mut first = Outage::new(&settings, short(start));
+        assert_eq!(first.out_of_time(), Failure::OutOfTime);
+        assert!(matches!(first.next_wait(&asks, start, start + SECOND, 0.0), Err(Failure::Away { .. })));
+        let unended = || {
+            let mut outage = Outage::new(&settings, short(start));
+            outage.next_wait(&asks, start, start + SECOND, 0.0).unwrap_err();
+            outage.unended(start + SECOND)
+        };
+
+        let next = Outage::new(&settings, short(start + SECOND)).goes_on(unended(), start + SECOND);
+        assert!(matches!(next.first_wait(start + SECOND), Err(Failure::Away { fault }) if fault.contains("15.0 s")));
+        let next = Outage::new(&settings, None).goes_on(unended(), start + 6 * SECOND);
+        assert_eq!(next.first_wait(start + 6 * SECOND).unwrap().map(|(_, wait)| wait), Some(10 * SECOND));
+
+        let mut next = Outage::new(&settings, None).goes_on(unended(), later);
+        assert_eq!(next.first_wait(later), Ok(None));
+        let silent = Fault::Silent(SECOND);
+        assert!(next.next_wait(&silent, later, later + 18 * SECOND, 0.0).is_ok(), "nobody asked in between");
+        assert!(next.next_wait(&silent, later, later + 19 * SECOND, 0.0).is_err(), "the second before counts");
     }
 }

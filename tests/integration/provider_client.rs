@@ -387,6 +387,28 @@ fn no_request_goes_out_after_the_deadline() {
     assert!(server.requests().is_empty());
 }
 
+/// A request ends in an outage by its time; the next one to the same model knows of it, and one to another does not.
+#[test]
+fn the_next_request_waits_out_what_the_service_asked_the_one_before_to_wait() {
+    for (model, least) in [("claude-test", 1000), ("another", 0)] {
+        let told = "headers = { retry-after-ms = \"1500\" }, error = { type = \"rate_limit_error\", message = \"m\" }";
+        let server = server(&format!("[[session]]\nreply = [{{ status = 429, {told} }}, {{ text = \"back\" }}]"));
+        let client = Client::new(settings(server.base_url())).unwrap();
+        let start = Instant::now();
+        let short = Request { deadline: Some(start + Duration::from_millis(1400)), ..request() };
+
+        let failure = client.send(&short, &Interrupt::new(), &mut |_, _| {}, &mut keep_on).unwrap_err();
+        assert!(matches!(&failure, Failure::Away { fault } if fault.contains("asks to wait 1.5 s")), "{failure}");
+
+        let (start, mut waits) = (Instant::now(), Vec::new());
+        let next = Request { model: model.to_owned(), ..request() };
+        let mut on_retry = |_: &str, wait: Duration| waits.push(wait);
+        let reply = client.send(&next, &Interrupt::new(), &mut on_retry, &mut keep_on).unwrap();
+        assert_eq!((reply.text().as_str(), waits.len()), ("back", usize::from(least > 0)));
+        assert!(start.elapsed() >= Duration::from_millis(least), "{model}: {:?}", start.elapsed());
+    }
+}
+
 #[test]
 fn a_reply_that_streams_beyond_the_deadline_is_cut() {
     for (limit, whole) in [(LONG, true), (Duration::from_millis(200), false)] {

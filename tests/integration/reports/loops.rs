@@ -174,3 +174,50 @@ fn sessions_that_are_cut_short_and_get_on_never_stop_a_run() {
 
     project.run(["run", "--set", "budget.session_tokens=1"]).exits(0);
 }
+
+/// An answer that asks to wait for so many seconds.
+fn asks_to_wait(seconds: u32) -> Value {
+    json!({"status": 529, "headers": {"retry-after": seconds}, "error": {"type": "overloaded_error", "message": "said"}})
+}
+
+/// A loop without end, each session at once after the one before: a wait was longer than what was left of the time.
+#[test]
+fn an_outage_longer_than_a_time_limit_ends_the_run_by_that_limit() {
+    for (limit, words) in [
+        ("budget.time=40s", "the time budget of 40s is too short to wait until the model service is back"),
+        ("budget.session_time=40s", "the session's time budget of 40s is too short"),
+        ("budget.feature_time=40s", "the feature's time budget of 40s is too short"),
+    ] {
+        let project = two((0..5).map(|_| session([asks_to_wait(60)])));
+        let run = project.run(["run", "--set", limit]);
+        run.exits(3).tells(words).tells("which asks to wait 60.0 s").tells("hint: run again when it is back");
+        assert_eq!((project.played().requests().len(), &project.stored("a")["attempts"]), (1, &json!(0)), "{limit}");
+    }
+}
+
+/// The same in the initializer, whose run was said to be stuck.
+#[test]
+fn an_outage_in_the_initializer_is_not_stuck() {
+    for (limits, code) in [(["--time", "40s"], 3), (["--set", "provider.outage_budget=2s"], 5)] {
+        let project = Project::new();
+        project.run(["init"]).exits(0);
+        project.run(["memory", "create", "spec.md", "# Something small"]).exits(0);
+        let project = project.model((0..5).map(|_| session([asks_to_wait(60)])));
+        let run = project.run(["run", limits[0], limits[1]]);
+        run.exits(code).tells("which asks to wait 60.0 s");
+        assert_eq!(project.played().requests().len(), 1);
+    }
+}
+
+/// A session that had a reply ends as one; the next one knows of the wait, and asks nothing before it is over.
+#[test]
+fn an_outage_that_outlasts_a_session_is_known_to_the_next_one() {
+    let first = session([reply([bash("touch half")]), asks_to_wait(600)]);
+    let project = two([first, runs("touch a"), runs("touch b")]);
+
+    let run = project.run(["run", "--set", "budget.session_time=60s"]);
+
+    run.exits(3).tells("session 1 ended: the session's time budget of 1m is too short").tells("session 2 ended: ");
+    assert_eq!(project.played().requests().len(), 2, "the second session asks nothing");
+    assert!(!project.state().join("sessions/0003").exists());
+}
