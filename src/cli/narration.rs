@@ -245,7 +245,7 @@ fn lost_line(tokens: u64, cost: Option<f64>) -> Line {
 
 fn cleared_line(results: usize, tokens: u64) -> Line {
     let tokens = count(tokens);
-    Line::new(Tone::Dim, &format!("taken out of the context, old tool results: {results}, about {tokens}"))
+    Line::new(Tone::Dim, &format!("taken out of the context, tool results: {results}, about {tokens}"))
 }
 
 fn edited_lines(results: u64, tokens: u64, summed_up: bool) -> Vec<Line> {

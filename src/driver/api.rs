@@ -19,6 +19,7 @@ use super::edits::Edits;
 use super::ending::FIRST;
 use super::gauge::Gauge;
 use super::gauge::Size;
+use super::gauge::WINDOW_FULL;
 use super::past::Past;
 use super::repeats::Repeats;
 use super::repeats::Rut;
@@ -39,8 +40,6 @@ use crate::tools::Tools;
 
 /// The share of the window above which the agent is asked to hand over.
 const WINDOW_ALMOST_FULL: f64 = 0.8;
-/// The share above which no reply fits any more.
-const WINDOW_FULL: f64 = 0.95;
 /// Replies of the agent whose texts tell what it is at.
 const NEWEST_TEXTS: usize = 3;
 /// What was paid for a reply that broke or was cut off.
@@ -310,34 +309,32 @@ impl Session<'_> {
     }
 
     /// Adds a message of ours. Makes room for it, and asks for a hand-over once the window is almost full all the same.
-    fn say(&mut self, toolbox: &mut dyn Tools, mut content: Vec<Value>) {
-        self.conversation.say(content.clone());
+    fn say(&mut self, toolbox: &mut dyn Tools, content: Vec<Value>) {
+        let from = self.conversation.say(content);
         self.make_room(toolbox, Reason::Measure { clear_at: self.driver.settings.clear_at });
         if std::mem::take(&mut self.cleared)
             && let Some(text) = toolbox.after_clearing(&self.conversation.newest_texts(NEWEST_TEXTS))
         {
-            content.push(self.add(&text));
+            self.conversation.add(text_block(&text));
         }
         if !self.asked && self.filled(toolbox) > WINDOW_ALMOST_FULL {
             self.asked = true;
-            content.push(self.add(&self.driver.settings.texts.almost_full));
+            self.conversation.add(text_block(&self.driver.settings.texts.almost_full));
         }
+        // What was too long is told as it is sent.
+        let content = self.conversation.newest()[from..].to_vec();
         self.tell(&Event::Sent { turn: self.turn, content });
     }
 
-    /// Adds a text to the newest message of ours and returns it as a block.
-    fn add(&mut self, text: &str) -> Value {
-        let block = text_block(text);
-        self.conversation.add(block.clone());
-        block
-    }
-
-    /// Takes old tool results out where it is time to; tells whether anything was.
+    /// Takes old tool results out where it is time to, and shortens new ones that would not fit all the same; tells whether
+    /// anything was.
     fn make_room(&mut self, toolbox: &dyn Tools, reason: Reason) -> bool {
         self.filled(toolbox);
         let before = self.gauge.tokens(self.size());
         let size = self.size();
-        let cleared = clearing::clear(&mut self.conversation, &self.gauge, size, reason, toolbox.artifacts());
+        let mut cleared = clearing::clear(&mut self.conversation, &self.gauge, size, reason, toolbox.artifacts());
+        let sizes = (self.size(), size.minus(self.size()));
+        cleared.take(clearing::shorten(&mut self.conversation, &self.gauge, sizes, reason, toolbox.artifacts()));
         if let Some(failure) = cleared.failure {
             self.tell(&Event::Warning { text: format!("an old result stays in the context: {failure}") });
         }

@@ -1,4 +1,5 @@
-//! What is taken out of a conversation that grows too large: old tool results, each replaced by a pointer to its text.
+//! What is taken out of a conversation that grows too large: old tool results, each replaced by a pointer to its text, and
+//! the middle of new ones that would not fit.
 //!
 //! Where the service clears by itself there is nothing left to do here. Each clearing costs the cache behind it, so it
 //! takes out much at once.
@@ -10,6 +11,7 @@ use serde_json::Value;
 use super::conversation::Conversation;
 use super::gauge::Gauge;
 use super::gauge::Size;
+use super::gauge::WINDOW_FULL;
 use crate::message::text_of;
 use crate::tools::Artifacts;
 
@@ -27,6 +29,12 @@ const MOST_IMAGES: usize = 20;
 const KEEP: usize = 5;
 /// Results that are not much longer than their pointer stay.
 const SMALLEST: usize = 1_000;
+/// What the window holds once new results were shortened.
+const FITS: f64 = 0.65;
+/// The part that is left of new results where nothing but the service knows how long is too long.
+const LEFT: usize = 4;
+/// Characters that tell where the rest of a shortened result is.
+const POINTER: usize = 300;
 
 /// Returns the share of the window at which something is taken out here.
 pub(super) fn threshold(clear_at: f64) -> f64 {
@@ -49,6 +57,14 @@ pub(super) struct Cleared {
     pub(super) results: BTreeMap<String, String>,
     /// Why a result could not be kept elsewhere, and so stayed.
     pub(super) failure: Option<String>,
+}
+
+impl Cleared {
+    /// Takes over what else was.
+    pub(super) fn take(&mut self, other: Self) {
+        self.results.extend(other.results);
+        self.failure = self.failure.take().or(other.failure);
+    }
 }
 
 /// Takes out what is too much, oldest first; `size` is that of the whole request.
@@ -80,6 +96,52 @@ pub(super) fn clear(
         }
     }
     cleared
+}
+
+/// Shortens the newest results where they do not fit, although the model has not seen them: else the session would be over.
+/// `size` is that of the whole request, `freed` what was taken out before.
+pub(super) fn shorten(
+    conversation: &mut Conversation,
+    gauge: &Gauge,
+    (size, freed): (Size, Size),
+    reason: Reason,
+    artifacts: &Artifacts,
+) -> Cleared {
+    let mut cleared = Cleared::default();
+    let too_long = match reason {
+        Reason::Measure { .. } => gauge.share(gauge.tokens(size)) > WINDOW_FULL,
+        Reason::Refused => true,
+    };
+    if !too_long {
+        return cleared;
+    }
+    let newest = conversation.newest_results(SMALLEST);
+    let all: usize = newest.iter().map(|new| new.size.text()).sum();
+    let room = match reason {
+        Reason::Measure { .. } => all.saturating_sub(gauge.bytes(gauge.share(gauge.tokens(size)) - FITS)),
+        // The old ones were the larger part.
+        Reason::Refused if freed.text() > all => all,
+        Reason::Refused => all / LEFT,
+    };
+    let each = room / newest.len().max(1);
+    for new in newest.into_iter().filter(|new| new.size.images == 0 && new.size.text() > each) {
+        match ends(conversation.result(&new), new.size, each, artifacts) {
+            Ok(text) => {
+                conversation.replace(&new, &text);
+                cleared.results.insert(new.id, text);
+            }
+            Err(error) => cleared.failure = Some(format!("{error:#}")),
+        }
+    }
+    cleared
+}
+
+/// Returns both ends of a result of this size, in about so many bytes, with where the whole is.
+fn ends(content: &Value, size: Size, bytes: usize, artifacts: &Artifacts) -> anyhow::Result<String> {
+    let text = text_of(content);
+    // As JSON, a character may be several bytes.
+    let most = text.chars().count() * bytes / size.text().max(1);
+    Ok(artifacts.show(&text, most.saturating_sub(POINTER).max(SMALLEST / 2))?.joined())
 }
 
 /// What is still to be taken out.

@@ -24,7 +24,7 @@ pub(super) struct Conversation {
     tools: BTreeMap<String, String>,
 }
 
-/// A tool result that may be taken out.
+/// A tool result that may be taken out or shortened.
 pub(super) struct Old {
     pub(super) id: String,
     pub(super) size: Size,
@@ -46,11 +46,18 @@ impl Conversation {
         Self { size: Size::of(std::slice::from_ref(&system)), system, messages: Arc::default(), tools: BTreeMap::new() }
     }
 
-    /// Adds a message of ours; after another one of ours it becomes a part of that.
-    pub(super) fn say(&mut self, content: Vec<Value>) {
+    /// Adds a message of ours; after another one of ours it becomes a part of that. Returns where in the message it begins.
+    pub(super) fn say(&mut self, content: Vec<Value>) -> usize {
         match self.newest_role() {
-            Some(Role::User) => content.into_iter().for_each(|block| self.add(block)),
-            _ => self.push(Message::user(content)),
+            Some(Role::User) => {
+                let from = self.newest().len();
+                content.into_iter().for_each(|block| self.add(block));
+                from
+            }
+            _ => {
+                self.push(Message::user(content));
+                0
+            }
         }
     }
 
@@ -62,7 +69,8 @@ impl Conversation {
         }
     }
 
-    fn newest(&self) -> &[Value] {
+    /// Returns the blocks of the newest message.
+    pub(super) fn newest(&self) -> &[Value] {
         self.messages.last().map_or(&[], |newest| &newest.content)
     }
 
@@ -151,21 +159,28 @@ impl Conversation {
     /// Returns the tool results above `smallest` bytes, oldest first, that may be taken out: none of the memory tool, none
     /// of the newest `keep`, and none that the model has not seen.
     pub(super) fn old_results(&self, keep: usize, smallest: usize) -> Vec<Old> {
-        let seen = self.messages.iter().enumerate().take(self.messages.len().saturating_sub(1));
-        let of_user = seen.filter(|(_, message)| message.role == Role::User);
-        let mut results: Vec<Old> = of_user
-            .flat_map(|(at, message)| message.content.iter().enumerate().map(move |(block, value)| (at, block, value)))
-            .filter(|(_, _, value)| value["type"] == "tool_result")
-            .map(|(message, block, value)| {
-                let id = value["tool_use_id"].as_str().unwrap_or_default().to_owned();
-                Old { id, size: Size::of(std::slice::from_ref(value)), message, block }
-            })
-            .collect();
+        let seen = 0..self.messages.len().saturating_sub(1);
+        let mut results: Vec<Old> = seen.flat_map(|at| self.results_in(at)).collect();
         let newest = self.newest().iter().filter(|block| block["type"] == "tool_result").count();
         results.truncate(results.len().saturating_sub(keep.saturating_sub(newest)));
         let of_memory = |old: &Old| self.tools.get(&old.id).is_some_and(|tool| tool == "memory");
         results.retain(|old| (old.size.bytes > smallest || old.size.images > 0) && !of_memory(old));
         results
+    }
+
+    /// Returns the tool results above `smallest` bytes that the model has not seen.
+    pub(super) fn newest_results(&self, smallest: usize) -> Vec<Old> {
+        let newest = self.messages.len().saturating_sub(1);
+        self.results_in(newest).filter(|new| new.size.bytes > smallest).collect()
+    }
+
+    fn results_in(&self, message: usize) -> impl Iterator<Item = Old> {
+        let blocks = self.messages.get(message).map_or(&[][..], |message| &message.content);
+        let results = blocks.iter().enumerate().filter(|(_, value)| value["type"] == "tool_result");
+        results.map(move |(block, value)| {
+            let id = value["tool_use_id"].as_str().unwrap_or_default().to_owned();
+            Old { id, size: Size::of(std::slice::from_ref(value)), message, block }
+        })
     }
 
     /// Returns the content of a tool result.

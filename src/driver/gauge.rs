@@ -5,6 +5,9 @@ use serde_json::json;
 
 use crate::message::Reply;
 
+/// The share of the window above which no reply fits any more.
+pub(super) const WINDOW_FULL: f64 = 0.95;
+
 /// Bytes of a token, until a reply tells.
 const USUAL_RATIO: f64 = 3.5;
 /// What a measured ratio is held to: a wild one comes from an endpoint that counts otherwise.

@@ -98,7 +98,7 @@ fn a_session_reads_as_a_story() {
 fn what_is_taken_out_of_the_context_is_one_line() {
     let results = [("t".into(), "[cleared]".into()), ("u".into(), "[cleared]".into())].into();
     let lines = told(&[Event::Cleared { turn: 1, results, tokens: 12_345 }]);
-    assert_eq!(lines, ["taken out of the context, old tool results: 2, about 12k tokens"]);
+    assert_eq!(lines, ["taken out of the context, tool results: 2, about 12k tokens"]);
 }
 
 #[test]

@@ -133,6 +133,54 @@ fn a_conversation_the_service_finds_too_long_is_cleared_and_sent_once_more() {
     assert_eq!(played.requests.len(), 10);
 }
 
+/// One reply that prints so many bytes by each of its calls.
+fn prints_at_once(calls: usize, bytes: usize) -> String {
+    let command = |number| format!("printf 'number {number} '; head -c {bytes} /dev/zero | tr '\\0' x; echo 'the end'");
+    let call = |number| format!("{{ name = \"bash\", input = {{ command = '''{}''' }} }}", command(number));
+    let calls: Vec<String> = (0..calls).map(call).collect();
+    format!("{{ tools = [{}] }},", calls.join(", "))
+}
+
+#[test]
+fn new_results_that_would_not_fit_are_shortened_to_both_ends_and_are_kept_whole() {
+    let how = || Play { window: 40_000, ..Play::default() };
+    let mut bench = Bench::new();
+    let played = play(&mut bench, &format!("{}{{ text = \"bye\" }}", prints_at_once(30, 10_000)), how());
+
+    assert_eq!((played.ending(), &played.rejected), (&Ending::Stopped, &Vec::new()));
+    let shown = results(&played);
+    assert_eq!(shown.len(), 30);
+    for (number, result) in shown.iter().enumerate() {
+        assert!(
+            result.starts_with(&format!("number {number} xx")) && result.contains("the end\n[exit code 0]"),
+            "{result}"
+        );
+        assert!((1000..5000).contains(&result.len()), "{}", result.len());
+    }
+    let path = shown[3].split(" is in `").nth(1).unwrap().split('`').next().unwrap();
+    assert_eq!(json!(fs::read_to_string(path).unwrap()), played.of("tool_ended")[3]["content"]);
+    let messages = rebuilt(&played.events);
+    let sent = without_marks(played.requests.last().unwrap()["messages"].clone());
+    assert_eq!(json!(messages[..messages.len() - 1]), sent);
+
+    let played = play(&mut Bench::new(), &format!("{}{{ text = \"bye\" }}", prints_at_once(8, 10_000)), how());
+    assert!(results(&played).iter().all(|result| result.len() > 10_000), "what fits stays whole");
+}
+
+#[test]
+fn new_results_that_the_service_finds_too_long_are_shortened_and_sent_once_more() {
+    let long =
+        "{ status = 400, error = { type = \"invalid_request_error\", message = \"prompt is too long: 9 > 8\" } },";
+    let replies = format!("{}{long}{{ text = \"bye\" }}", prints_at_once(5, 10_000));
+    let played = play(&mut Bench::new(), &replies, Play::default());
+
+    assert_eq!((played.ending(), played.requests.len()), (&Ending::Stopped, 3));
+    assert!(results(&played).iter().all(|result| result.len() < 3000 && result.contains("the end")));
+    let messages = rebuilt(&played.events);
+    let sent = without_marks(played.requests.last().unwrap()["messages"].clone());
+    assert_eq!(json!(messages[..messages.len() - 1]), sent);
+}
+
 /// A reply that calls a tool, in a conversation of so many tokens.
 fn filled(tokens: usize) -> String {
     let usage = format!("input_tokens = {tokens}, cache_creation_input_tokens = 0, cache_read_input_tokens = 0");

@@ -221,3 +221,14 @@ fn an_outage_that_outlasts_a_session_is_known_to_the_next_one() {
     assert_eq!(project.played().requests().len(), 2, "the second session asks nothing");
     assert!(!project.state().join("sessions/0003").exists());
 }
+
+/// A session whose one reply printed more than the window holds was over, and so was each next one.
+#[test]
+fn one_reply_that_prints_more_than_the_window_holds_does_not_end_the_session() {
+    let prints = (0..30).map(|number| bash(&format!("echo {number}; head -c 29000 /dev/zero | tr '\\0' x")));
+    let project = two([session([reply(prints), reply([bash("touch a b")]), reply([hand_over()])])]);
+
+    project.run(["run", "--set", "recall.extract=false"]).exits(0).tells("session 1 ended: the agent handed over");
+
+    assert_eq!((project.played().requests().len(), project.played().rejected()), (3, Vec::new()));
+}
