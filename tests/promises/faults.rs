@@ -285,8 +285,9 @@ fn faults_of(written: &Written, calls: &[Call], fault: &Fault) -> Vec<String> {
     let (states, done) = (written.states(calls), told.acknowledged());
     let mut faults = Vec::new();
     let said = format!("{}{}", told.refused().unwrap_or_default(), told.stderr);
-    // Where no stream takes anything, nothing can be told.
-    let is_mute = fault.call == "write" && said.is_empty() || ASKS.contains(&fault.call.as_str());
+    // Where no stream takes anything, or none any more, nothing can be told.
+    let takes_no_word = fault.call == "write" && (said.is_empty() || fault.when.ends_with('+'));
+    let is_mute = takes_no_word || ASKS.contains(&fault.call.as_str());
     if done < calls.len() && !is_mute && !REASONS.iter().any(|reason| said.contains(reason)) {
         faults.push("the reason is not told".to_owned());
     }

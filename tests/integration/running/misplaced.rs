@@ -93,7 +93,7 @@ const WAITED_FOR: [&str; 5] = [
 fn a_pipe_that_git_waits_for_holds_up_no_session_and_no_check_in_one() {
     for path in WAITED_FOR {
         let work = "mkdir -p s; touch a s/x; git init -q n; git add a s; git commit -qm work";
-        let waits = "timeout 1 sh -c 'git status >/dev/null && git log --format=%s main >/dev/null'; echo git: $?";
+        let waits = "timeout 1 sh -c 'git status >/dev/null && git log --format=%s main >/dev/null && git check-attr text s/x >/dev/null'; echo git: $?";
         let work = format!("{work}; {}; {waits}", pipe(path));
         let checks = reply([bash(&work), call("check", json!({}))]);
         let project = Project::ready().feature("a", "test -f a").model([session([checks, reply([hand_over()])])]);
