@@ -147,21 +147,25 @@ fn described(now: &Config, then: &Config) -> Vec<Line> {
     warned.into_iter().chain(rest).map(describe).collect()
 }
 
-/// Asks on the terminal.
 fn agreed(context: &Context) -> Result<bool> {
+    let unasked = Failure::usage("nothing was trusted: there is no terminal to ask on")
+        .hint("look at the settings above, then `longhaul trust --yes`");
+    ask("trust this content?", unasked, context)
+}
+
+/// Asks on the terminal; where there is none, that is the failure `unasked`.
+pub(super) fn ask(question: &str, unasked: Failure, context: &Context) -> Result<bool> {
     let stdin = std::io::stdin();
     if !stdin.is_terminal() {
-        return Err(Failure::usage("nothing was trusted: there is no terminal to ask on")
-            .hint("look at the settings above, then `longhaul trust --yes`")
-            .into());
+        return Err(unasked.into());
     }
-    context.output.note(&Line::plain("trust this content? [y/N]"));
+    context.output.note(&Line::plain(&format!("{question} [y/N]")));
     let mut answer = String::new();
     stdin.lock().read_line(&mut answer)?;
     Ok(is_yes(&answer))
 }
 
-pub(super) fn is_yes(answer: &str) -> bool {
+fn is_yes(answer: &str) -> bool {
     matches!(answer.trim().to_lowercase().as_str(), "y" | "yes")
 }
 

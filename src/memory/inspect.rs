@@ -132,7 +132,7 @@ impl Store {
         }
         // It stands no more below the newest commit where a purge has put another history in the place of its own.
         let shown = since.and_then(|since| repository::entry(&self.repository, Some(since), path).ok().flatten());
-        Ok(shown == Some(repository::Entry::File(blob.to_owned())))
+        Ok(shown == Some(Entry::File(blob)))
     }
 }
 

@@ -3,13 +3,13 @@
 use crate::cli::Context;
 use crate::cli::error::Code;
 use crate::cli::line::Line;
+use crate::cli::trust;
 use crate::failure::Failure;
 use crate::memory::Purged;
 use crate::memory::Purging;
 use crate::memory::Store;
 use crate::secrets::Secrets;
 use anyhow::Result;
-use std::io::BufRead;
 use std::io::IsTerminal;
 use std::io::Read;
 use std::path::Path;
@@ -81,16 +81,9 @@ fn from_stdin(context: &Context) -> Result<String> {
 }
 
 fn agreed(context: &Context) -> Result<bool> {
-    let stdin = std::io::stdin();
-    if !stdin.is_terminal() {
-        return Err(Failure::usage("nothing was removed: there is no terminal to ask on")
-            .hint("look at what was found, then run it again with `--yes`")
-            .into());
-    }
-    context.output.note(&Line::plain("remove it for good, and give these commits new ids? [y/N]"));
-    let mut answer = String::new();
-    stdin.lock().read_line(&mut answer)?;
-    Ok(crate::cli::trust::is_yes(&answer))
+    let unasked = Failure::usage("nothing was removed: there is no terminal to ask on")
+        .hint("look at what was found, then run it again with `--yes`");
+    trust::ask("remove it for good, and give these commits new ids?", unasked, context)
 }
 
 fn tell(purged: &Purged, purging: Purging, around: &Path, context: &Context) {
