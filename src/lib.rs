@@ -34,7 +34,7 @@
 //! - a tool: one file in `tools/`, its description in `tools/definitions.rs`, one arm in `Toolbox::dispatch`
 //! - a text the model reads: one file in `templates/prompts/`, one struct in `prompts`
 //! - a file memory starts with: one file in `templates/memory/`, one row in `prompts/seeds.rs`; who may write it:
-//!   `memory/guard.rs`
+//!   `memory/rules/guard.rs`
 //! - a rule about when a feature is proven: `Gate::judge`; a new kind of result: `gate::Finding`
 //! - which feature comes next, and why none can: `engine/pick.rs`
 //! - a step after every session: `engine/hook.rs`

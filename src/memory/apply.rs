@@ -8,9 +8,9 @@ use anyhow::Result;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::memory::history::trailers::Origin;
+use crate::memory::history::trailers::ToolUse;
 use crate::memory::store::Store;
-use crate::memory::trailers::Origin;
-use crate::memory::trailers::ToolUse;
 use crate::message::ToolResult;
 
 /// Answers each line, a tool input or a whole `tool_use` block, with one `tool_result` object, given to `answers`, which
@@ -89,7 +89,7 @@ impl Call {
 mod tests {
     use super::*;
     use crate::memory::fixture::Memory;
-    use crate::memory::trailers::Author;
+    use crate::memory::history::trailers::Author;
     use std::io::Write;
 
     fn answers(memory: &mut Memory, lines: &str) -> Vec<Value> {

@@ -11,14 +11,14 @@ use serde_json::json;
 
 use crate::clock::Clock;
 use crate::memory::Place;
-use crate::memory::adoption::Findings;
 use crate::memory::change::Change;
-use crate::memory::guard::Caps;
-use crate::memory::guard::Policy;
 use crate::memory::history::Filter;
+use crate::memory::history::trailers::Author;
+use crate::memory::history::trailers::Origin;
+use crate::memory::rules::guard::Caps;
+use crate::memory::rules::guard::Policy;
 use crate::memory::store::Store;
-use crate::memory::trailers::Author;
-use crate::memory::trailers::Origin;
+use crate::memory::view::adoption::Findings;
 use crate::message::ToolResult;
 
 pub(super) struct Memory {

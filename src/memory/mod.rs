@@ -6,98 +6,70 @@
 //!
 //! This part decides what a path may look like, what the six commands of the memory tool do, who may write what, and
 //! when a file found changed in the view counts as an edit. What the files mean is decided elsewhere.
+//!
+//! A write goes through the folders from left to right, `write.rs` being its course:
+//!
+//! ```text
+//! store ─► command ─► rules, notes ─► journal ─► repository ─► view
+//!          history reads what was written · seal watches what others do to it · recovery and fsck mend it
+//! ```
 
-mod adoption;
 mod apply;
-mod aside;
-mod branch;
 mod change;
 mod command;
-mod compare;
-mod directory;
-mod durability;
-mod edit;
-mod exchange;
 #[cfg(test)]
 mod fixture;
 mod fsck;
-mod graph;
-mod guard;
 mod history;
-mod index;
-mod inspect;
 mod journal;
-mod layout;
-mod listing;
-mod lock;
-mod loose;
-mod new_repository;
-mod note;
-mod object;
-mod page;
-mod patch;
-mod path;
-mod plan;
-mod projection;
+mod notes;
 mod purge;
-#[cfg(test)]
-mod races;
-mod reads;
 mod recovery;
 mod repository;
 mod restore;
-mod screen;
+mod rules;
 mod seal;
-#[cfg(test)]
-mod skew;
-mod snapshot;
-mod state;
 mod store;
-mod torn;
-mod trailers;
-mod tree;
-mod upkeep;
 mod view;
-mod watch;
 mod write;
 
-pub use adoption::Findings;
 pub use apply::apply;
 pub use change::Change;
 pub use fsck::Checkup;
 pub use fsck::Fault;
 pub use fsck::Repair;
 pub use fsck::fsck;
-pub use guard::CHECKLIST;
-pub use guard::Caps;
-pub use guard::INIT;
-pub use guard::PINNED;
-pub use guard::PROGRESS;
-pub use guard::Policy;
-pub use guard::SPEC;
 pub use history::Entry;
 pub use history::Filter;
 pub use history::Touch;
 pub use history::Touched;
 pub use history::Walk;
-pub use index::INDEX;
-pub use index::Index;
-pub use index::Listed;
-pub use note::NOTES;
-pub use note::NoteKind;
-pub use path::MemoryPath;
-pub use path::PathError;
+pub use history::state::State;
+pub use history::trailers::Author;
+pub use history::trailers::Origin;
+pub use history::trailers::ToolUse;
+pub use history::trailers::input_digest;
+pub use notes::index::INDEX;
+pub use notes::index::Index;
+pub use notes::index::Listed;
+pub use notes::note::NOTES;
+pub use notes::note::NoteKind;
 pub use purge::Purged;
 pub use purge::Purging;
 pub use restore::Restoration;
 pub use restore::Wanted;
-pub use screen::Screen;
-pub use state::State;
+pub use rules::guard::CHECKLIST;
+pub use rules::guard::Caps;
+pub use rules::guard::INIT;
+pub use rules::guard::PINNED;
+pub use rules::guard::PROGRESS;
+pub use rules::guard::Policy;
+pub use rules::guard::SPEC;
+pub use rules::path::MemoryPath;
+pub use rules::path::PathError;
+pub use rules::screen::Screen;
 pub use store::Store;
-pub use trailers::Author;
-pub use trailers::Origin;
-pub use trailers::ToolUse;
-pub use trailers::input_digest;
+pub use view::adoption::Findings;
 
 use std::path::Path;
 use std::path::PathBuf;

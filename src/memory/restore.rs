@@ -7,21 +7,21 @@ use anyhow::Result;
 
 use crate::failure::Failure;
 use crate::memory::change::Change;
-use crate::memory::guard;
-use crate::memory::guard::Back;
-use crate::memory::guard::PINNED;
+use crate::memory::command::plan::Kind;
 use crate::memory::history::Filter;
 use crate::memory::history::Touch;
 use crate::memory::history::Touched;
-use crate::memory::path;
-use crate::memory::path::MemoryPath;
-use crate::memory::plan::Kind;
+use crate::memory::history::state::State;
+use crate::memory::history::trailers::Author;
+use crate::memory::history::trailers::Origin;
 use crate::memory::repository;
-use crate::memory::snapshot::Snapshot;
-use crate::memory::state::State;
+use crate::memory::repository::snapshot::Snapshot;
+use crate::memory::rules::guard;
+use crate::memory::rules::guard::Back;
+use crate::memory::rules::guard::PINNED;
+use crate::memory::rules::path;
+use crate::memory::rules::path::MemoryPath;
 use crate::memory::store::Store;
-use crate::memory::trailers::Author;
-use crate::memory::trailers::Origin;
 
 /// What is to come back.
 #[derive(Clone, Debug)]
@@ -182,7 +182,7 @@ mod tests {
 
     use super::*;
     use crate::memory::fixture::Memory;
-    use crate::memory::screen::Screen;
+    use crate::memory::rules::screen::Screen;
     use crate::secrets::Scanner;
     use crate::secrets::Secrets;
     use crate::secrets::seeds::seeds;

@@ -15,24 +15,24 @@ use crate::clock::Clock;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::memory::Place;
-use crate::memory::adoption::Findings;
-use crate::memory::branch;
-use crate::memory::guard::Caps;
-use crate::memory::guard::Policy;
+use crate::memory::history::trailers::Author;
+use crate::memory::history::trailers::Origin;
 use crate::memory::journal::Journal;
-use crate::memory::lock::WriteLock;
-use crate::memory::new_repository;
-use crate::memory::path::MemoryPath;
-use crate::memory::projection::Projection;
 use crate::memory::recovery;
 use crate::memory::recovery::Found;
 use crate::memory::recovery::Order;
 use crate::memory::repository::Repository;
-use crate::memory::screen::Screen;
+use crate::memory::repository::branch;
+use crate::memory::repository::lock::WriteLock;
+use crate::memory::repository::new_repository;
+use crate::memory::repository::snapshot::Snapshot;
+use crate::memory::rules::guard::Caps;
+use crate::memory::rules::guard::Policy;
+use crate::memory::rules::path::MemoryPath;
+use crate::memory::rules::screen::Screen;
 use crate::memory::seal::Seal;
-use crate::memory::snapshot::Snapshot;
-use crate::memory::trailers::Author;
-use crate::memory::trailers::Origin;
+use crate::memory::view::adoption::Findings;
+use crate::memory::view::projection::Projection;
 
 /// An open memory.
 pub struct Store {

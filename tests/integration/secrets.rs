@@ -19,7 +19,7 @@ fn is_kept(project: &Project) -> bool {
     objects.contains(&secret()) || view.success()
 }
 
-/// E20: an agent committed a key. All kinds of them are in `src/memory/screen.rs`.
+/// E20: an agent committed a key. All kinds of them are in `src/memory/rules/screen.rs`.
 #[test]
 fn the_agent_is_refused_and_its_words_at_the_end_are_kept_without_it() {
     let note = format!("---\nname: a\ndescription: b\ntype: project\n---\ntoken: {}\n", secret());

@@ -17,8 +17,8 @@ use git2::Odb;
 use git2::Oid;
 use tempfile::TempDir;
 
-use crate::memory::loose::Loose;
-use crate::memory::object::Object;
+use crate::memory::repository::loose::Loose;
+use crate::memory::repository::object::Object;
 
 /// What lies in the folder `objects`.
 pub(super) struct Inventory {

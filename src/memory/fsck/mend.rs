@@ -9,7 +9,6 @@ use anyhow::Result;
 use git2::Oid;
 
 use crate::memory::Place;
-use crate::memory::branch::BRANCH;
 use crate::memory::fsck::Look;
 use crate::memory::fsck::Shown;
 use crate::memory::fsck::State;
@@ -17,10 +16,11 @@ use crate::memory::fsck::reach;
 use crate::memory::fsck::refs;
 use crate::memory::fsck::sources::Sources;
 use crate::memory::journal::Journal;
-use crate::memory::layout;
-use crate::memory::loose::Loose;
-use crate::memory::projection::Projection;
 use crate::memory::recovery;
+use crate::memory::repository::branch::BRANCH;
+use crate::memory::repository::loose::Loose;
+use crate::memory::seal::layout;
+use crate::memory::view::projection::Projection;
 
 /// A lost folder may hide others that are lost; so often it is looked again.
 const ROUNDS: usize = 40;

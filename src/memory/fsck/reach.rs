@@ -7,8 +7,8 @@ use git2::ObjectType;
 use git2::Oid;
 
 use crate::memory::fsck::inventory::Inventory;
-use crate::memory::object;
-use crate::memory::tree;
+use crate::memory::repository::object;
+use crate::memory::repository::tree;
 
 /// An object that something names and that is not there as a whole.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -8,8 +8,8 @@ use std::path::PathBuf;
 
 use git2::Oid;
 
-use crate::memory::branch::BRANCH;
-use crate::memory::layout;
+use crate::memory::repository::branch::BRANCH;
+use crate::memory::seal::layout;
 
 /// The refs of a repository, read by hand: libgit2 tells of what it cannot read only that it cannot.
 #[derive(Default)]

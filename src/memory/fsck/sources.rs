@@ -14,9 +14,9 @@ use serde_json::Value;
 
 use crate::memory::Place;
 use crate::memory::journal::Journal;
-use crate::memory::object::Object;
-use crate::memory::tree;
-use crate::memory::tree::Trees;
+use crate::memory::repository::object::Object;
+use crate::memory::repository::tree;
+use crate::memory::repository::tree::Trees;
 use crate::memory::view::Found;
 use crate::memory::view::View;
 

@@ -5,11 +5,11 @@ use git2::Delta;
 use jiff::Timestamp;
 
 use crate::memory::history::filter;
-use crate::memory::patch;
+use crate::memory::history::patch;
+use crate::memory::history::trailers;
+use crate::memory::history::trailers::Message;
 use crate::memory::repository::Commit;
 use crate::memory::repository::Repository;
-use crate::memory::trailers;
-use crate::memory::trailers::Message;
 
 /// One commit.
 #[derive(Clone, Debug, Eq, PartialEq)]

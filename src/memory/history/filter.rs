@@ -1,8 +1,8 @@
 //! Which commits are wanted.
 
-use crate::memory::path::MemoryPath;
-use crate::memory::trailers;
-use crate::memory::trailers::Author;
+use crate::memory::history::trailers;
+use crate::memory::history::trailers::Author;
+use crate::memory::rules::path::MemoryPath;
 
 /// Which commits are wanted; the default is all of them.
 #[derive(Clone, Debug, Default)]

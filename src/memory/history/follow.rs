@@ -3,15 +3,15 @@
 use anyhow::Result;
 use git2::Oid;
 
-use crate::memory::graph::Key;
 use crate::memory::history::entry;
 use crate::memory::history::entry::Touch;
-use crate::memory::patch;
-use crate::memory::path;
-use crate::memory::path::MemoryPath;
+use crate::memory::history::graph::Key;
+use crate::memory::history::patch;
 use crate::memory::repository;
 use crate::memory::repository::Entry;
 use crate::memory::repository::Repository;
+use crate::memory::rules::path;
+use crate::memory::rules::path::MemoryPath;
 
 /// The path by the name that it had in the commits that are looked at now.
 pub(super) struct Followed {

@@ -3,15 +3,15 @@
 use anyhow::Result;
 use git2::Oid;
 
-use crate::memory::graph::Graph;
 use crate::memory::history::entry::Entry;
 use crate::memory::history::filter::Filter;
 use crate::memory::history::filter::Fit;
 use crate::memory::history::follow::Followed;
+use crate::memory::history::graph::Graph;
+use crate::memory::history::trailers;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
 use crate::memory::store::Store;
-use crate::memory::trailers;
 
 /// The commits that fit, newest first; each is looked for when it is asked for.
 pub struct Walk<'s> {
@@ -144,9 +144,9 @@ mod tests {
     use crate::memory::fixture::Memory;
     use crate::memory::history::entry::Touch;
     use crate::memory::history::entry::Touched;
-    use crate::memory::path::MemoryPath;
-    use crate::memory::trailers::Author;
-    use crate::memory::trailers::Origin;
+    use crate::memory::history::trailers::Author;
+    use crate::memory::history::trailers::Origin;
+    use crate::memory::rules::path::MemoryPath;
 
     fn rename(memory: &mut Memory, from: &str, to: &str) {
         let (from, to) = (format!("/memories/{from}"), format!("/memories/{to}"));

@@ -11,12 +11,12 @@ use std::path::PathBuf;
 use anyhow::Context;
 use anyhow::Result;
 
-use crate::memory::directory;
-use crate::memory::directory::Directory;
-use crate::memory::directory::Kind;
 use crate::memory::purge::Purging;
 use crate::memory::purge::gone;
 use crate::memory::purge::rewrite::Removed;
+use crate::memory::view::directory;
+use crate::memory::view::directory::Directory;
+use crate::memory::view::directory::Kind;
 
 /// What is half-written lies under this name, which what shows the memory sweeps up.
 const HALF: &str = ".longhaul-new-purge";

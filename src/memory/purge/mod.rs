@@ -20,21 +20,21 @@ use anyhow::bail;
 use git2::Oid;
 
 use crate::memory::Place;
-use crate::memory::branch;
-use crate::memory::branch::From;
-use crate::memory::branch::Moved;
+use crate::memory::history::trailers;
+use crate::memory::history::trailers::Author;
+use crate::memory::history::trailers::Origin;
 use crate::memory::journal::Appended;
 use crate::memory::journal::Journal;
 use crate::memory::journal::Record;
-use crate::memory::object::Signed;
 use crate::memory::purge::rewrite::Rewriting;
 use crate::memory::recovery;
 use crate::memory::repository;
+use crate::memory::repository::branch;
+use crate::memory::repository::branch::From;
+use crate::memory::repository::branch::Moved;
+use crate::memory::repository::object::Signed;
 use crate::memory::seal::Depth;
 use crate::memory::store::Store;
-use crate::memory::trailers;
-use crate::memory::trailers::Author;
-use crate::memory::trailers::Origin;
 use crate::memory::write;
 use crate::secrets::Secrets;
 

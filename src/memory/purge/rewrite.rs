@@ -10,16 +10,16 @@ use git2::ObjectType;
 use git2::Oid;
 use git2::Sort;
 
-use crate::memory::branch;
-use crate::memory::loose::Loose;
-use crate::memory::object;
-use crate::memory::object::Object;
-use crate::memory::object::Signed;
 use crate::memory::purge::Purged;
 use crate::memory::purge::Purging;
 use crate::memory::repository::Repository;
-use crate::memory::tree;
-use crate::memory::tree::Trees;
+use crate::memory::repository::branch;
+use crate::memory::repository::loose::Loose;
+use crate::memory::repository::object;
+use crate::memory::repository::object::Object;
+use crate::memory::repository::object::Signed;
+use crate::memory::repository::tree;
+use crate::memory::repository::tree::Trees;
 use crate::secrets::HIDDEN;
 use crate::secrets::Secrets;
 

@@ -5,7 +5,7 @@ use serde_json::json;
 use super::*;
 use crate::memory::change::Change;
 use crate::memory::fixture::Memory;
-use crate::memory::screen::Screen;
+use crate::memory::rules::screen::Screen;
 use crate::secrets::Scanner;
 
 const KEY: &str = "canary-key+7f.3a9c";

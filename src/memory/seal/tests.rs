@@ -10,8 +10,8 @@ use serde_json::json;
 use super::*;
 use crate::memory::Author;
 use crate::memory::Origin;
-use crate::memory::branch::BRANCH;
 use crate::memory::fixture::Memory;
+use crate::memory::repository::branch::BRANCH;
 
 const FILES: [(&str, &str); 3] = [("features.json", "open"), ("notes/a.md", "one"), ("checks/run.sh", "exit 1")];
 

@@ -9,11 +9,11 @@ use serde_json::json;
 
 use super::*;
 use crate::memory::ToolUse;
-use crate::memory::branch;
-use crate::memory::branch::Moved;
 use crate::memory::fixture;
 use crate::memory::fixture::Memory;
-use crate::memory::object::Signed;
+use crate::memory::repository::branch;
+use crate::memory::repository::branch::Moved;
+use crate::memory::repository::object::Signed;
 
 fn in_session() -> Origin {
     Origin {

@@ -1,6 +1,6 @@
 //! T01 to T10: paths that lead out of memory, and what may lie in its view.
 //!
-//! What a path may look like is held in `src/memory/path.rs`; here the command itself gets each of them.
+//! What a path may look like is held in `src/memory/rules/path.rs`; here the command itself gets each of them.
 
 use crate::support::Project;
 use crate::support::as_note;

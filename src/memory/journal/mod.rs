@@ -1,0 +1,421 @@
+//! The journal: one file that has each commit whole before its parts are on disk.
+//!
+//! A commit counts once its record is here and synced; that is the only sync of a write. The files of its objects, the branch
+//! and the view follow unsynced, and are made again from here when a power cut took them (`recovery`). A checkpoint syncs
+//! them all and begins anew. The newest record also says where the branch has to be.
+//!
+//! Two headers of one block each, of which the newer whole one counts, then records without gaps. All numbers are
+//! little-endian. The file grows by steps of zeros, so that an append seldom changes more than bytes.
+
+use std::fs;
+use std::fs::File;
+use std::fs::OpenOptions;
+use std::io;
+use std::os::unix::fs::FileExt;
+use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+use anyhow::Context;
+use anyhow::Result;
+use git2::ObjectType;
+use git2::Oid;
+use sha2::Digest;
+use sha2::Sha256;
+
+use crate::memory::repository::object::Object;
+
+const MAGIC: &[u8; 16] = b"longhaul journal";
+const VERSION: u32 = 1;
+const BLOCK: usize = 4096;
+/// Where the records begin.
+const FIRST: u64 = 2 * BLOCK as u64;
+/// The file grows by this, and no further than that.
+const STEP: u64 = 256 * 1024;
+const MOST: u64 = 16 * 1024 * 1024;
+/// Bytes before the body of a record: its length, the generation, its number and the digest.
+const PREFIX: usize = 8 + 8 + 8 + 32;
+const ID: usize = 20;
+
+/// Tells one memory from another.
+pub(super) type Identity = [u8; 16];
+
+/// One commit.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Record {
+    pub(super) old: Option<Oid>,
+    pub(super) new: Oid,
+    pub(super) objects: Vec<Object>,
+}
+
+/// What became of an append.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Appended {
+    Yes,
+    /// There is no room: a checkpoint has to be made first.
+    Full,
+    /// There never is room for it.
+    TooLarge,
+}
+
+/// What lies in the place of a journal.
+pub(super) enum Found {
+    Journal(Journal),
+    Nothing,
+    /// It belongs to another memory, or is damaged.
+    Foreign,
+}
+
+/// An open journal. Only who holds the write lock may append, or make a checkpoint.
+#[derive(Debug)]
+pub(super) struct Journal {
+    file: File,
+    /// The system's code for why it can only be read.
+    refused: Option<i32>,
+    identity: Identity,
+    header: Header,
+    /// Where the next record goes, and its number.
+    end: u64,
+    number: u64,
+    /// Bytes that the file has.
+    size: u64,
+    head: Option<Oid>,
+    /// Where the newest record begins, and what it begins with.
+    last: Option<(u64, [u8; PREFIX])>,
+}
+
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+struct Header {
+    generation: u64,
+    /// Where the branch was at the checkpoint.
+    head: Option<Oid>,
+}
+
+impl Journal {
+    /// Returns its file.
+    pub(super) fn path(state: &Path) -> PathBuf {
+        state.join("journal")
+    }
+
+    /// Makes a journal for a memory whose branch is at `head`, and whose files are synced.
+    pub(super) fn create(state: &Path, identity: Identity, head: Option<Oid>) -> Result<Self> {
+        let path = Self::path(state);
+        let make = || {
+            let new = state.join("journal.new");
+            let header = Header { generation: 1, head };
+            let mut bytes = vec![0; (FIRST + STEP) as usize];
+            bytes[slot(1)..][..BLOCK].copy_from_slice(&header.block(&identity));
+            let mut options = OpenOptions::new();
+            let file = options.read(true).write(true).create(true).truncate(true).mode(0o600).open(&new)?;
+            file.write_all_at(&bytes, 0)?;
+            file.sync_all()?;
+            fs::rename(&new, &path)?;
+            File::open(state)?.sync_all()?;
+            Ok::<_, io::Error>(Self {
+                file,
+                refused: None,
+                identity,
+                header,
+                end: FIRST,
+                number: 0,
+                size: FIRST + STEP,
+                head,
+                last: None,
+            })
+        };
+        make().with_context(|| format!("could not make the journal `{}`", path.display()))
+    }
+
+    /// Opens what lies there, and reads where it ends.
+    pub(super) fn open(state: &Path, identity: &Identity) -> Result<Found> {
+        let path = Self::path(state);
+        let doing = || format!("could not read the journal `{}`", path.display());
+        // A link, or a folder, nobody of us put there.
+        if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+            return Ok(Found::Foreign);
+        }
+        let (file, refused) = match OpenOptions::new().read(true).write(true).open(&path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(Found::Nothing),
+            // On a disk that cannot be written it is read all the same.
+            Err(error)
+                if matches!(error.kind(), io::ErrorKind::ReadOnlyFilesystem | io::ErrorKind::PermissionDenied) =>
+            {
+                (File::open(&path).with_context(doing)?, error.raw_os_error())
+            }
+            file => (file.with_context(doing)?, None),
+        };
+        let size = file.metadata().with_context(doing)?.len();
+        let Some(header) = newest_header(&file, identity).with_context(doing)? else { return Ok(Found::Foreign) };
+        let mut journal = Self {
+            file,
+            refused,
+            identity: *identity,
+            header,
+            end: FIRST,
+            number: 0,
+            size,
+            head: header.head,
+            last: None,
+        };
+        journal.read_on(&mut |_| Ok(()))?;
+        Ok(Found::Journal(journal))
+    }
+
+    /// Returns where the branch has to be.
+    pub(super) fn head(&self) -> Option<Oid> {
+        self.head
+    }
+
+    /// Returns the memory that it belongs to.
+    pub(super) fn identity(&self) -> &Identity {
+        &self.identity
+    }
+
+    /// Returns where the newest record begins.
+    #[cfg(test)]
+    pub(super) fn begin_of_last(&self) -> Option<u64> {
+        self.last.map(|(at, _)| at)
+    }
+
+    /// Tells whether its file lies where it was opened, and holds what was read from it and written to it.
+    pub(super) fn is_intact(&self, state: &Path) -> bool {
+        let identity = |found: &fs::Metadata| (found.dev(), found.ino());
+        let there = fs::symlink_metadata(Self::path(state)).is_ok_and(|there| {
+            there.is_file() && self.file.metadata().is_ok_and(|ours| identity(&ours) == identity(&there))
+        });
+        let header = newest_header(&self.file, &self.identity).ok().flatten();
+        let last = self.last.is_none_or(|(at, begun)| {
+            let mut found = [0; PREFIX];
+            read_whole(&self.file, &mut found, at).is_ok_and(|whole| whole) && found == begun
+        });
+        there && header == Some(self.header) && last
+    }
+
+    /// Tells how many commits there are since the checkpoint.
+    pub(super) fn commits(&self) -> u64 {
+        self.number
+    }
+
+    /// Hands each commit since the checkpoint to `take`, oldest first.
+    pub(super) fn each(&mut self, take: &mut dyn FnMut(Record) -> Result<()>) -> Result<()> {
+        self.begin();
+        self.read_on(take)
+    }
+
+    /// Takes in what other processes have written since.
+    pub(super) fn refresh(&mut self) -> Result<()> {
+        let newest = newest_header(&self.file, &self.identity).context("could not read the journal")?;
+        if let Some(newest) = newest.filter(|newest| newest.generation > self.header.generation) {
+            self.header = newest;
+            self.begin();
+        }
+        self.read_on(&mut |_| Ok(()))
+    }
+
+    /// Adds a commit; it is on disk when this returns.
+    pub(super) fn append(&mut self, record: &Record) -> Result<Appended> {
+        let bytes = self.encode(record);
+        let end = self.end + bytes.len() as u64;
+        if end > MOST {
+            return Ok(if FIRST + bytes.len() as u64 > MOST { Appended::TooLarge } else { Appended::Full });
+        }
+        let grown = end.div_ceil(STEP) * STEP;
+        let write = || {
+            if grown > self.size {
+                self.writable()?.write_all_at(&vec![0; (grown - self.size) as usize], self.size)?;
+            }
+            self.writable()?.write_all_at(&bytes, self.end)?;
+            self.file.sync_data()
+        };
+        if let Err(error) = write() {
+            // It did not happen, so it must not be found either.
+            let _ = self.file.write_all_at(&[0; PREFIX], self.end);
+            let _ = self.file.sync_data();
+            return Err(error).context("could not write the journal; is the disk full, or read-only?");
+        }
+        self.last = bytes.first_chunk().map(|begun| (self.end, *begun));
+        (self.end, self.size, self.number) = (end, self.size.max(grown), self.number + 1);
+        self.head = Some(record.new);
+        Ok(Appended::Yes)
+    }
+
+    /// Begins anew with the branch at `head`; to be called when all files of the memory are synced.
+    pub(super) fn restart(&mut self, head: Option<Oid>) -> Result<()> {
+        let header = Header { generation: self.header.generation + 1, head };
+        let at = slot(header.generation) as u64;
+        let write = || {
+            self.writable()?.write_all_at(&header.block(&self.identity), at)?;
+            self.file.sync_data()
+        };
+        write().context("could not begin the journal anew")?;
+        self.header = header;
+        self.begin();
+        Ok(())
+    }
+
+    /// Overwrites what the records before the checkpoint left in the file.
+    pub(super) fn wipe(&mut self) -> Result<()> {
+        let wipe = || {
+            let size = self.file.metadata()?.len();
+            for at in (self.end..size).step_by(STEP as usize) {
+                self.writable()?.write_all_at(&vec![0; STEP.min(size - at) as usize], at)?;
+            }
+            self.file.sync_data()
+        };
+        wipe().context("could not wipe the journal")
+    }
+
+    fn writable(&self) -> io::Result<&File> {
+        self.refused.map_or(Ok(&self.file), |code| Err(io::Error::from_raw_os_error(code)))
+    }
+
+    fn begin(&mut self) {
+        (self.end, self.number, self.head, self.last) = (FIRST, 0, self.header.head, None);
+    }
+
+    fn read_on(&mut self, take: &mut dyn FnMut(Record) -> Result<()>) -> Result<()> {
+        while let Some((record, begun, length)) = self.record().context("could not read the journal")? {
+            self.last = Some((self.end, begun));
+            self.end += length as u64;
+            self.number += 1;
+            self.head = Some(record.new);
+            take(record)?;
+        }
+        Ok(())
+    }
+
+    /// Reads the record at the end as known; none when there is no whole one that follows.
+    fn record(&self) -> io::Result<Option<(Record, [u8; PREFIX], usize)>> {
+        let mut prefix = [0; PREFIX];
+        if !read_whole(&self.file, &mut prefix, self.end)? {
+            return Ok(None);
+        }
+        let length = number(&prefix[..8]);
+        let follows = number(&prefix[8..16]) == self.header.generation && number(&prefix[16..24]) == self.number + 1;
+        if !follows || length > MOST {
+            return Ok(None);
+        }
+        let mut body = vec![0; length as usize];
+        if !read_whole(&self.file, &mut body, self.end + PREFIX as u64)? || digest(&prefix[..24], &body) != prefix[24..]
+        {
+            return Ok(None);
+        }
+        Ok(decode(&body).map(|record| (record, prefix, PREFIX + body.len())))
+    }
+
+    fn encode(&self, record: &Record) -> Vec<u8> {
+        let mut body = Vec::new();
+        body.extend(record.old.unwrap_or(zero()).as_bytes());
+        body.extend(record.new.as_bytes());
+        for object in &record.objects {
+            body.push(kind_code(object.kind));
+            body.extend((object.bytes.len() as u32).to_le_bytes());
+            body.extend(&object.bytes);
+        }
+        let mut bytes = Vec::with_capacity(PREFIX + body.len());
+        for number in [body.len() as u64, self.header.generation, self.number + 1] {
+            bytes.extend(number.to_le_bytes());
+        }
+        bytes.extend(digest(&bytes, &body));
+        bytes.extend(body);
+        bytes
+    }
+}
+
+impl Header {
+    fn block(&self, identity: &Identity) -> [u8; BLOCK] {
+        let mut block = [0; BLOCK];
+        block[..16].copy_from_slice(MAGIC);
+        block[16..20].copy_from_slice(&VERSION.to_le_bytes());
+        block[20..36].copy_from_slice(identity);
+        block[36..44].copy_from_slice(&self.generation.to_le_bytes());
+        block[44..64].copy_from_slice(self.head.unwrap_or(zero()).as_bytes());
+        let digest = digest(&block[..64], b"");
+        block[64..96].copy_from_slice(&digest);
+        block
+    }
+
+    fn read(block: &[u8; BLOCK], identity: &Identity) -> Option<Self> {
+        let is_ours = &block[..16] == MAGIC && block[16..20] == VERSION.to_le_bytes() && &block[20..36] == identity;
+        if !is_ours || digest(&block[..64], b"") != block[64..96] {
+            return None;
+        }
+        Some(Self { generation: number(&block[36..44]), head: id(&block[44..64]) })
+    }
+}
+
+fn newest_header(file: &File, identity: &Identity) -> io::Result<Option<Header>> {
+    let mut newest: Option<Header> = None;
+    for at in [0, BLOCK] {
+        let mut block = [0; BLOCK];
+        if !read_whole(file, &mut block, at as u64)? {
+            continue;
+        }
+        let header = Header::read(&block, identity);
+        newest = newest.into_iter().chain(header).max_by_key(|header| header.generation);
+    }
+    Ok(newest)
+}
+
+/// Where the header of a generation lies.
+fn slot(generation: u64) -> usize {
+    if generation % 2 == 1 { 0 } else { BLOCK }
+}
+
+fn decode(body: &[u8]) -> Option<Record> {
+    let (ids, mut rest) = body.split_at_checked(2 * ID)?;
+    let mut objects = Vec::new();
+    while let Some((kind, after)) = rest.split_first() {
+        let (length, after) = after.split_at_checked(4)?;
+        let length = u32::from_le_bytes(length.try_into().ok()?) as usize;
+        let (bytes, after) = after.split_at_checked(length)?;
+        objects.push(Object::new(kind_of(*kind)?, bytes.to_vec()).ok()?);
+        rest = after;
+    }
+    Some(Record { old: id(&ids[..ID]), new: id(&ids[ID..])?, objects })
+}
+
+/// Reads exactly so many bytes; false where the file ends before.
+fn read_whole(file: &File, bytes: &mut [u8], at: u64) -> io::Result<bool> {
+    match file.read_exact_at(bytes, at) {
+        Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
+        read => read.map(|()| true),
+    }
+}
+
+fn digest(first: &[u8], second: &[u8]) -> [u8; 32] {
+    Sha256::new().chain_update(first).chain_update(second).finalize().into()
+}
+
+fn number(bytes: &[u8]) -> u64 {
+    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
+}
+
+fn zero() -> Oid {
+    Oid::ZERO_SHA1
+}
+
+fn id(bytes: &[u8]) -> Option<Oid> {
+    Oid::from_bytes(bytes).ok().filter(|id| !id.is_zero())
+}
+
+fn kind_code(kind: ObjectType) -> u8 {
+    match kind {
+        ObjectType::Commit => 1,
+        ObjectType::Tree => 2,
+        _ => 3,
+    }
+}
+
+fn kind_of(code: u8) -> Option<ObjectType> {
+    match code {
+        1 => Some(ObjectType::Commit),
+        2 => Some(ObjectType::Tree),
+        3 => Some(ObjectType::Blob),
+        _ => None,
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,508 @@
+//! What a killed process or a power cut left is put in order when a memory is opened, under the write lock.
+//!
+//! The journal goes first, before libgit2 sees anything: an object cut in half makes it spin for ever. Its commits are
+//! written again where their files are not whole, and the branch is put where its newest record says.
+
+use std::collections::hash_map::RandomState;
+use std::fs;
+use std::fs::File;
+use std::fs::OpenOptions;
+use std::hash::BuildHasher;
+use std::hash::Hasher;
+use std::io;
+use std::io::ErrorKind;
+use std::io::Write;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+
+use anyhow::Context;
+use anyhow::Result;
+use git2::Oid;
+
+use crate::clock::Clock;
+use crate::memory::Place;
+use crate::memory::journal;
+use crate::memory::journal::Identity;
+use crate::memory::journal::Journal;
+use crate::memory::repository;
+use crate::memory::repository::Repository;
+use crate::memory::repository::branch;
+use crate::memory::repository::branch::BRANCH;
+use crate::memory::repository::branch::From;
+use crate::memory::repository::loose::Loose;
+use crate::memory::repository::object::Object;
+use crate::memory::seal::layout;
+
+/// The file in the repository that tells one memory from another.
+const IDENTITY: &str = "longhaul-id";
+/// After so many commits since the checkpoint the next one is made when the memory is opened.
+const MANY: u64 = 200;
+
+/// A memory that was opened.
+pub(super) struct Found {
+    pub(super) repository: Repository,
+    pub(super) journal: Option<Journal>,
+    /// What was found and done, in sentences.
+    pub(super) told: Vec<String>,
+    pub(super) order: Order,
+}
+
+/// Whether what a kill or a power cut left was put in order, or is only seen past.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Order {
+    Made,
+    Seen,
+}
+
+/// Opens a memory to read, while another process writes or the disk cannot be written; changes nothing. What is only in the
+/// journal is read from there.
+pub(super) fn look(place: &Place) -> Result<Found> {
+    let identity = known_identity(&place.repository)?;
+    let found = identity.map(|identity| Journal::open(&place.state, &identity)).transpose()?;
+    let mut journal = match found {
+        Some(journal::Found::Journal(journal)) => Some(journal),
+        _ => None,
+    };
+    let repository = repository::open(&place.repository)?;
+    if let Some(journal) = &mut journal {
+        let objects = repository.objects();
+        let mut unwritten = Vec::new();
+        journal.each(&mut |record| {
+            let is_missing = |object: &Object| Loose(&objects).is_whole(object.id) != Some(true);
+            unwritten.extend(record.objects.into_iter().filter(is_missing));
+            Ok(())
+        })?;
+        if !unwritten.is_empty() {
+            repository::lay_over(&repository, &unwritten)?;
+        }
+    }
+    Ok(Found { repository, journal, told: Vec::new(), order: Order::Seen })
+}
+
+/// Opens a memory under the write lock and puts it in order; on a disk that cannot take that it is only looked at.
+pub(super) fn open_or_look(place: &Place) -> Result<Found> {
+    open(place).or_else(|error| {
+        if !is_of_the_disk(&error) {
+            return Err(error);
+        }
+        let mut found = look(place)?;
+        found
+            .told
+            .push(format!("the memory can be read and not written, since it cannot be put in order before: {error:#}"));
+        Ok(found)
+    })
+}
+
+/// Tells whether a disk that takes nothing is the cause, and not what lies there.
+fn is_of_the_disk(error: &anyhow::Error) -> bool {
+    use ErrorKind::*;
+    let kinds = [StorageFull, QuotaExceeded, ReadOnlyFilesystem, PermissionDenied];
+    error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|error| kinds.contains(&error.kind()))
+}
+
+/// Opens a memory and puts it in order; to be called under the write lock.
+pub(super) fn open(place: &Place) -> Result<Found> {
+    let mut told = tidy(place)?;
+    let is_known = known_identity(&place.repository)?.is_some();
+    let identity = identity(&place.repository)?;
+    let known = match Journal::open(&place.state, &identity)? {
+        journal::Found::Journal(mut journal) => {
+            let objects = place.repository.join("objects");
+            let mended = replay(&mut journal, &objects)?;
+            if mended > 0 {
+                told.push(format!("{mended} damaged objects of the memory were written again from its journal"));
+            }
+            Some(journal)
+        }
+        journal::Found::Foreign => {
+            set_aside(&place.state)?;
+            told.push("the journal of the memory is damaged or another memory's; it was set aside".to_owned());
+            None
+        }
+        journal::Found::Nothing => {
+            if is_known && place.repository.join(BRANCH).exists() {
+                told.push("the journal of the memory is gone; it goes on from its branch as it is".to_owned());
+            }
+            None
+        }
+    };
+    let repository = repository::open(&place.repository)?;
+    let journal = match known {
+        Some(mut journal) => {
+            follow(&repository, &mut journal, &mut told)?;
+            if journal.commits() > MANY {
+                checkpoint(&repository, &mut journal)?;
+            }
+            journal
+        }
+        None => begin(place, &repository, identity, &mut told)?,
+    };
+    note(&place.state, &told);
+    Ok(Found { repository, journal: Some(journal), told, order: Order::Made })
+}
+
+/// Takes away what killed processes left in the way, and what has no place in the repository.
+fn tidy(place: &Place) -> Result<Vec<String>> {
+    let (repository, objects) = (&place.repository, place.repository.join("objects"));
+    let mut told = Vec::new();
+    // What is no repository at all, opening it says.
+    if !objects.is_dir() {
+        return Ok(told);
+    }
+    let locks = branch::clear_locks(repository)?.len();
+    if locks > 0 {
+        told.push(format!("locks that killed processes had left in the memory were removed: {locks}"));
+    }
+    let halves = repository::sweep(&objects)?;
+    if halves > 0 {
+        told.push(format!("half-written objects of killed processes were removed from the memory: {halves}"));
+    }
+    for foreign in layout::look(repository) {
+        let kept = layout::set_aside(repository, &foreign, &place.state.join("found"))?;
+        told.push(foreign.told(kept.as_deref()));
+    }
+    Ok(told)
+}
+
+/// Writes down what was found and done, as the events of sessions are. That it could not be written is no reason to stop.
+fn note(state: &Path, told: &[String]) {
+    let now = Clock::system().now().to_string();
+    let lines = told.iter().map(|text| {
+        let event = serde_json::json!({"at": now, "event": "recovered", "text": text});
+        format!("{event}\n")
+    });
+    let lines: String = lines.collect();
+    if !lines.is_empty() {
+        let file = OpenOptions::new().append(true).create(true).mode(0o600).open(state.join("events.jsonl"));
+        let _ = file.and_then(|mut file| file.write_all(lines.as_bytes()));
+    }
+}
+
+/// Syncs all files of the memory and begins the journal anew.
+pub(super) fn checkpoint(repository: &Repository, journal: &mut Journal) -> Result<()> {
+    let head = journal.head();
+    sync_all(repository)?;
+    journal.restart(head)
+}
+
+/// Syncs all that was written into the repository.
+pub(super) fn sync_all(repository: &Repository) -> Result<()> {
+    sync_folder(&repository.objects())
+}
+
+/// Syncs the disk on which a folder of the memory lies.
+pub(super) fn sync_folder(folder: &Path) -> Result<()> {
+    let sync = || rustix::fs::syncfs(File::open(folder)?).map_err(std::io::Error::from);
+    sync().context("could not sync the memory")
+}
+
+/// Writes the objects of the journal where their files are missing or not whole; returns how many were damaged.
+fn replay(journal: &mut Journal, objects: &Path) -> Result<usize> {
+    let mut damaged = 0;
+    journal.each(&mut |record| {
+        for object in &record.objects {
+            damaged += usize::from(Loose(objects).mend(object)?);
+        }
+        Ok(())
+    })?;
+    Ok(damaged)
+}
+
+/// Puts the branch where the journal says, if it only lags; where something else moved it, the next look sees to that.
+fn follow(repository: &Repository, journal: &mut Journal, told: &mut Vec<String>) -> Result<()> {
+    let at = branch::head(repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok());
+    let Some(head) = journal.head() else {
+        // It was begun when there was no branch, and one was brought back since.
+        return match at.filter(|at| repository::is_sound(repository, *at)) {
+            None => Ok(()),
+            back => sync_all(repository).and_then(|()| journal.restart(back)),
+        };
+    };
+    if at == Some(head) {
+        return Ok(());
+    }
+    let (mut known, mut last) = (false, None);
+    journal.each(&mut |record| {
+        known |= record.old == at;
+        last = Some(record.old);
+        Ok(())
+    })?;
+    if at.is_none() || known {
+        branch::move_branch(repository, From::Anywhere, head, ("recovered", 0))?;
+        // One commit behind is what any kill leaves.
+        if last != Some(at) {
+            let was = at.map_or_else(|| "unreadable or gone".to_owned(), |at| format!("at `{at}`"));
+            told.push(format!("the branch of the memory was {was}; it is at `{head}` again, as the journal says"));
+        }
+    }
+    Ok(())
+}
+
+/// Makes a journal for a memory that has none, with the branch as it is, or as git's own record says.
+fn begin(place: &Place, repository: &Repository, identity: Identity, told: &mut Vec<String>) -> Result<Journal> {
+    let head = branch::head(repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok());
+    let head = match head.filter(|head| repository::is_sound(repository, *head)) {
+        Some(head) => Some(head),
+        None => {
+            let logged = branch::newest_logged(repository);
+            if let Some(logged) = logged {
+                branch::move_branch(repository, From::Anywhere, logged, ("recovered", 0))?;
+                told.push(format!(
+                    "the branch of the memory was unreadable or gone; git's record has it at `{logged}`"
+                ));
+            }
+            logged
+        }
+    };
+    sync_all(repository)?;
+    Journal::create(&place.state, identity, head)
+}
+
+pub(super) fn set_aside(state: &Path) -> Result<()> {
+    let path = Journal::path(state);
+    let kept = (1..).map(|number| state.join(format!("journal.found.{number}"))).find(|path| !path.exists());
+    let kept = kept.unwrap_or_else(|| state.join("journal.found"));
+    fs::rename(&path, &kept).with_context(|| format!("could not set `{}` aside", path.display()))
+}
+
+/// Reads the memory's identity; none when it has none, or one that is damaged.
+pub(super) fn known_identity(repository: &Path) -> Result<Option<Identity>> {
+    let path = repository.join(IDENTITY);
+    // A link, or a folder, nobody of us put there.
+    if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
+        return Ok(None);
+    }
+    match fs::read(&path) {
+        Ok(bytes) => Ok(parse(&String::from_utf8_lossy(&bytes))),
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        // It may be whole, and to take it for none would part the memory from its journal.
+        Err(error) => Err(error).with_context(|| format!("could not read `{}`", path.display())),
+    }
+}
+
+/// Reads the memory's identity, or gives it one.
+pub(super) fn identity(repository: &Path) -> Result<Identity> {
+    if let Some(identity) = known_identity(repository)? {
+        return Ok(identity);
+    }
+    let identity = drawn();
+    name(repository, &identity)?;
+    Ok(identity)
+}
+
+/// Writes down which memory it is.
+pub(super) fn name(repository: &Path, identity: &Identity) -> Result<()> {
+    let path = repository.join(IDENTITY);
+    let text: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
+    layout::replace(&path, format!("{text}\n").as_bytes())
+        .with_context(|| format!("could not write `{}`", path.display()))
+}
+
+fn drawn() -> Identity {
+    let half = || RandomState::new().build_hasher().finish().to_le_bytes();
+    let mut identity = Identity::default();
+    identity[..8].copy_from_slice(&half());
+    identity[8..].copy_from_slice(&half());
+    identity
+}
+
+fn parse(text: &str) -> Option<Identity> {
+    let text = text.trim();
+    let digits = |at: usize| text.get(2 * at..2 * at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
+    let bytes: Vec<u8> = (0..16).map_while(digits).collect();
+    bytes.try_into().ok().filter(|_| text.len() == 32)
+}
+
+#[cfg(test)]
+mod tests {
+    use std::path::PathBuf;
+
+    use super::*;
+    use crate::memory::fixture::Memory;
+
+    fn write(memory: &mut Memory, number: usize) {
+        memory.write("notes/a.md", &format!("text {number}\n"));
+    }
+
+    /// Returns the files of the newest commit: its own, and those of its trees and of the note.
+    fn files_of_head(memory: &Memory) -> Vec<PathBuf> {
+        let ids = ["main", "main^{tree}", "main:notes", "main:notes/a.md"].map(|name| memory.git(&["rev-parse", name]));
+        let file = |id: &String| memory.place.repository.join("objects").join(&id[..2]).join(id[2..].trim());
+        ids.iter().map(file).collect()
+    }
+
+    /// What a power cut makes of files that nobody synced.
+    const CUTS: [fn(&Path); 4] = [
+        |path| fs::write(path, "").unwrap(),
+        |path| {
+            let bytes = fs::read(path).unwrap();
+            fs::write(path, &bytes[..bytes.len() / 2]).unwrap();
+        },
+        |path| fs::write(path, vec![0; 300]).unwrap(),
+        |path| fs::remove_file(path).unwrap(),
+    ];
+
+    #[test]
+    fn every_object_that_a_power_cut_took_is_written_again() {
+        for (cut, make) in CUTS.iter().enumerate() {
+            let mut memory = Memory::project(&[]);
+            (1..=3).for_each(|number| write(&mut memory, number));
+            let files = files_of_head(&memory);
+            for file in &files {
+                make(file);
+            }
+            fs::write(memory.place.repository.join("refs/heads/main"), "").unwrap();
+            let store = memory.open_again();
+            assert_eq!(store.read("notes/a.md").unwrap().as_deref(), Some(&b"text 3\n"[..]), "{cut}");
+            assert_eq!(memory.git(&["fsck", "--strict"]), "", "{cut}");
+            assert_eq!(memory.git(&["log", "--oneline"]).lines().count(), 3, "{cut}");
+            let told = store.recovered();
+            let damaged = "4 damaged objects of the memory were written again from its journal";
+            assert_eq!(told.iter().any(|text| text == damaged), cut < 3, "{told:?}");
+            assert!(
+                told.iter().any(|text| text.starts_with("the branch of the memory was unreadable or gone")),
+                "{told:?}"
+            );
+            assert!(memory.open_again().recovered().is_empty(), "it is in order now");
+        }
+    }
+
+    #[test]
+    fn without_the_journal_what_a_power_cut_took_is_lost() {
+        let mut memory = Memory::project(&[]);
+        (1..=3).for_each(|number| write(&mut memory, number));
+        CUTS[0](&files_of_head(&memory)[0]);
+        fs::remove_file(Journal::path(&memory.place.state)).unwrap();
+        let store = memory.open_again();
+        assert_eq!(store.read("notes/a.md").unwrap().as_deref(), Some(&b"text 2\n"[..]));
+        let told = store.recovered();
+        assert!(told.iter().any(|text| text.contains("git's record has it at")), "{told:?}");
+    }
+
+    #[test]
+    fn whatever_lies_in_the_place_of_the_identity_stops_nobody() {
+        let plant: [fn(&Path); 4] = [
+            |path| fs::write(path, "x").unwrap(),
+            |path| fs::write(path, b"\xff").unwrap(),
+            |path| std::os::unix::fs::symlink(path, path).unwrap(),
+            |_| {},
+        ];
+        for (number, plant) in plant.iter().enumerate() {
+            let mut memory = Memory::project(&[]);
+            write(&mut memory, 1);
+            let path = memory.place.repository.join(IDENTITY);
+            fs::remove_file(&path).unwrap();
+            plant(&path);
+            let store = memory.open_again();
+            assert_eq!(store.read("notes/a.md").unwrap().as_deref(), Some(&b"text 1\n"[..]), "{number}");
+        }
+    }
+
+    #[test]
+    fn a_commit_that_is_only_in_the_journal_counts() {
+        let mut memory = Memory::project(&[]);
+        (1..=2).for_each(|number| write(&mut memory, number));
+        let newest = memory.git(&["rev-parse", "main"]);
+        files_of_head(&memory).iter().for_each(|file| fs::remove_file(file).unwrap());
+        memory.git(&["update-ref", "refs/heads/main", memory.git(&["rev-parse", "main@{1}"]).trim()]);
+        let store = memory.open_again();
+        assert_eq!(store.head().unwrap().as_deref(), Some(newest.trim()));
+        assert_eq!(memory.git(&["rev-parse", "main"]), newest);
+        assert!(store.recovered().is_empty(), "that is what any kill leaves");
+    }
+
+    #[test]
+    fn a_journal_of_another_memory_is_set_aside_and_the_branch_is_believed() {
+        let mut memory = Memory::project(&[("notes/a.md", "mine")]);
+        let mut other = Memory::project(&[("notes/a.md", "theirs")]);
+        write(&mut other, 9);
+        fs::copy(Journal::path(&other.place.state), Journal::path(&memory.place.state)).unwrap();
+        memory.store = memory.open_again();
+        assert_eq!(memory.committed("notes/a.md").as_deref(), Some("mine"));
+        assert!(memory.place.state.join("journal.found.1").exists());
+        assert!(memory.store.recovered()[0].contains("it was set aside"));
+        write(&mut memory, 2);
+        assert_eq!(memory.open_again().read("notes/a.md").unwrap().as_deref(), Some(&b"text 2\n"[..]));
+    }
+
+    #[test]
+    fn a_copy_of_the_whole_and_a_memory_from_before_the_journal_just_go_on() {
+        let mut memory = Memory::project(&[("notes/a.md", "mine")]);
+        fs::remove_file(Journal::path(&memory.place.state)).unwrap();
+        fs::remove_file(memory.place.repository.join(IDENTITY)).unwrap();
+        memory.store = memory.open_again();
+        assert!(memory.store.recovered().is_empty());
+        write(&mut memory, 1);
+        assert_eq!(memory.committed("notes/a.md").as_deref(), Some("text 1\n"));
+    }
+
+    /// T38.
+    #[test]
+    fn what_killed_processes_left_is_removed_told_and_written_down() {
+        let mut memory = Memory::project(&[("notes/a.md", "mine")]);
+        write(&mut memory, 1);
+        let left = ["refs/heads/main.lock", "packed-refs.lock", "objects/tmp_object_1_2"];
+        left.iter().for_each(|name| fs::write(memory.place.repository.join(name), "").unwrap());
+        fs::write(memory.place.repository.join("HEAD"), "").unwrap();
+        let told = memory.open_again().recovered();
+        assert_eq!(told.len(), 3, "{told:?}");
+        assert!(left.iter().all(|name| !memory.place.repository.join(name).exists()));
+        let events = fs::read_to_string(memory.place.state.join("events.jsonl")).unwrap();
+        let events: Vec<serde_json::Value> = events.lines().map(|line| serde_json::from_str(line).unwrap()).collect();
+        let texts: Vec<_> = events.iter().map(|event| event["text"].as_str().unwrap()).collect();
+        assert_eq!(texts, told);
+        assert!(memory.open_again().recovered().is_empty());
+    }
+
+    #[test]
+    fn what_only_the_journal_has_is_read_from_there_and_nothing_is_written() {
+        for (cut, make) in CUTS.iter().enumerate() {
+            let mut memory = Memory::project(&[]);
+            (1..=3).for_each(|number| write(&mut memory, number));
+            let files = files_of_head(&memory);
+            files.iter().for_each(|file| make(file));
+            fs::write(memory.place.repository.join("refs/heads/main"), "").unwrap();
+            let held = memory.store.lock().unwrap();
+            let other = memory.open_again();
+            assert_eq!(other.read("notes/a.md").unwrap().as_deref(), Some(&b"text 3\n"[..]), "{cut}");
+            assert_eq!(other.list().unwrap(), [("notes/a.md".to_owned(), 7)], "{cut}");
+            assert_eq!(other.history(&crate::memory::Filter::default()).unwrap().len(), 3, "{cut}");
+            for file in &files {
+                let id = file.iter().rev().take(2).map(|part| part.to_str().unwrap()).collect::<Vec<_>>();
+                let id = Oid::from_str(&format!("{}{}", id[1], id[0])).unwrap();
+                assert_ne!(Loose(&memory.place.repository.join("objects")).is_whole(id), Some(true), "{cut}");
+            }
+            drop(held);
+        }
+    }
+
+    #[test]
+    fn only_a_disk_that_takes_nothing_is_looked_past() {
+        for (kind, expected) in [
+            (ErrorKind::StorageFull, true),
+            (ErrorKind::ReadOnlyFilesystem, true),
+            (ErrorKind::QuotaExceeded, true),
+            (ErrorKind::InvalidData, false),
+            (ErrorKind::NotFound, false),
+        ] {
+            let error = anyhow::Error::new(io::Error::from(kind)).context("could not");
+            assert_eq!(is_of_the_disk(&error), expected, "{kind:?}");
+        }
+    }
+
+    #[test]
+    fn while_another_process_writes_it_is_only_looked_at_and_put_in_order_by_the_first_write() {
+        let mut memory = Memory::project(&[("notes/a.md", "1")]);
+        write(&mut memory, 2);
+        fs::write(memory.place.repository.join("refs/heads/main"), "").unwrap();
+        let held = memory.store.lock().unwrap();
+        let mut other = memory.open_again();
+        assert_eq!(other.read("notes/a.md").unwrap().as_deref(), Some(&b"text 2\n"[..]));
+        assert!(other.recovered().is_empty());
+        drop(held);
+        let origin = crate::memory::Origin::of(crate::memory::Author::Longhaul);
+        other.write("x", &[crate::memory::Change::put("notes/b.md", "b")], &origin).unwrap();
+        assert_eq!(other.recovered().len(), 1);
+        assert_eq!(memory.committed("notes/b.md").as_deref(), Some("b"), "the first process sees it");
+    }
+}

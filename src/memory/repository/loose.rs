@@ -1,0 +1,122 @@
+//! Objects in files of their own, below `objects/`. They are not synced here: the journal has them too.
+
+use std::fs;
+use std::io;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::atomic::AtomicU64;
+use std::sync::atomic::Ordering;
+
+use anyhow::Context;
+use anyhow::Result;
+use git2::Oid;
+
+use crate::memory::repository::object::Object;
+
+/// How the names of half-written files begin, as those of libgit2 do.
+pub(super) const HALF: &str = "tmp_object_";
+
+/// The folder `objects` of a repository.
+pub(in crate::memory) struct Loose<'r>(pub(in crate::memory) &'r Path);
+
+impl Loose<'_> {
+    /// Writes an object, unless a file of its name is there.
+    pub(in crate::memory) fn write(&self, object: &Object) -> Result<()> {
+        let path = self.path(object.id);
+        if path.exists() {
+            return Ok(());
+        }
+        self.put(&path, object).with_context(|| format!("could not write `{}`", path.display()))
+    }
+
+    /// Returns an object; none when it has no file. A file whose bytes are not whole is `InvalidData`.
+    pub(in crate::memory) fn read(&self, id: Oid) -> io::Result<Option<Object>> {
+        match fs::read(self.path(id)) {
+            Ok(packed) => Object::unpack(id, &packed).map(Some).map_err(|_| ErrorKind::InvalidData.into()),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) => Err(error),
+        }
+    }
+
+    /// Tells whether the file of an object has its bytes whole; none when there is no such file.
+    pub(in crate::memory) fn is_whole(&self, id: Oid) -> Option<bool> {
+        match fs::read(self.path(id)) {
+            Ok(packed) => Some(Object::unpack(id, &packed).is_ok()),
+            Err(error) => (error.kind() != ErrorKind::NotFound).then_some(false),
+        }
+    }
+
+    /// Writes an object in the place of a file that is not whole; tells whether there was one.
+    pub(in crate::memory) fn mend(&self, object: &Object) -> Result<bool> {
+        let there = self.is_whole(object.id);
+        if there == Some(true) {
+            return Ok(false);
+        }
+        let path = self.path(object.id);
+        if there == Some(false) && path.is_dir() {
+            fs::remove_dir_all(&path).with_context(|| format!("could not remove `{}`", path.display()))?;
+        }
+        self.put(&path, object).with_context(|| format!("could not write `{}`", path.display()))?;
+        Ok(there == Some(false))
+    }
+
+    fn put(&self, path: &Path, object: &Object) -> io::Result<()> {
+        // Who writes without our lock may write the same object at the same time.
+        static NEXT: AtomicU64 = AtomicU64::new(0);
+        let number = NEXT.fetch_add(1, Ordering::Relaxed);
+        let half = self.0.join(format!("{HALF}{}_{number}", std::process::id()));
+        let packed = object.packed()?;
+        let write = || {
+            fs::write(&half, &packed)?;
+            match fs::rename(&half, path) {
+                Err(error) if error.kind() == ErrorKind::NotFound => {
+                    fs::create_dir_all(path.parent().unwrap_or(self.0))?;
+                    fs::rename(&half, path)
+                }
+                renamed => renamed,
+            }
+        };
+        write().inspect_err(|_| {
+            // The first error is the one to tell.
+            let _ = fs::remove_file(&half);
+        })
+    }
+
+    /// Returns the file that an object has.
+    pub(in crate::memory) fn path(&self, id: Oid) -> PathBuf {
+        let name = id.to_string();
+        self.0.join(&name[..2]).join(&name[2..])
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use git2::ObjectType;
+
+    use super::*;
+
+    #[test]
+    fn what_is_damaged_is_written_anew_and_what_is_whole_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let loose = Loose(folder.path());
+        let object = Object::new(ObjectType::Blob, vec![b'x'; 10_000]).unwrap();
+        assert_eq!(loose.is_whole(object.id), None);
+        loose.write(&object).unwrap();
+        assert_eq!(loose.is_whole(object.id), Some(true));
+        assert!(!loose.mend(&object).unwrap());
+
+        let path = loose.path(object.id);
+        for damage in [&b""[..], b"garbage", &fs::read(&path).unwrap()[..20]] {
+            fs::write(&path, damage).unwrap();
+            loose.write(&object).unwrap();
+            assert_eq!(loose.is_whole(object.id), Some(false), "its twin: a file that is there is taken as it is");
+            assert!(loose.mend(&object).unwrap());
+            assert_eq!(loose.is_whole(object.id), Some(true));
+        }
+        fs::remove_file(&path).unwrap();
+        fs::create_dir(&path).unwrap();
+        assert!(loose.mend(&object).unwrap());
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing half-written is left");
+    }
+}

@@ -1,0 +1,433 @@
+//! The memory's bare repository, one function a verb: git2 reads it, and what is written is made in `object`, `tree` and
+//! `loose`, unsynced, since the journal has it.
+//!
+//! There is no index and no work tree; the user's git configuration is set aside on opening, so no signing, hook, filter
+//! or identity of theirs reaches a memory commit.
+
+pub(super) mod branch;
+mod durability;
+pub(super) mod exchange;
+pub(super) mod lock;
+pub(super) mod loose;
+pub(super) mod new_repository;
+pub(super) mod object;
+pub(super) mod snapshot;
+pub(super) mod tree;
+mod upkeep;
+
+use std::cell::RefCell;
+use std::collections::BTreeMap;
+use std::collections::HashMap;
+use std::collections::HashSet;
+use std::fs;
+use std::io::ErrorKind;
+use std::path::Path;
+use std::path::PathBuf;
+use std::sync::Arc;
+
+use anyhow::Context;
+use anyhow::Result;
+use anyhow::anyhow;
+use git2::ErrorCode;
+use git2::ObjectType;
+use git2::Oid;
+
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::memory::journal::Record;
+use crate::memory::repository::loose::Loose;
+use crate::memory::repository::object::Object;
+use crate::memory::repository::object::Signed;
+use crate::memory::repository::tree::Row;
+use crate::memory::repository::tree::Trees;
+
+/// Trees that are remembered; most of them come up again at the next write.
+const REMEMBERED: usize = 4096;
+/// Where objects in memory are asked for: before those on disk.
+const OVER_ALL: i32 = 999;
+
+/// An open memory repository.
+pub(super) struct Repository {
+    pub(super) git: git2::Repository,
+    trees: RefCell<HashMap<Oid, Arc<[u8]>>>,
+    /// Files in a folder and all below it.
+    counts: RefCell<HashMap<Oid, usize>>,
+    /// Objects that are read from memory, whatever their files hold.
+    laid_over: RefCell<HashSet<Oid>>,
+}
+
+/// What lies at a path of a commit.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Entry {
+    /// A regular file and the id of its bytes.
+    File(String),
+    /// A folder and the id of what it holds.
+    Folder(String),
+}
+
+/// One commit, without its files.
+pub(super) struct Commit {
+    pub(super) id: String,
+    pub(super) parent: Option<String>,
+    pub(super) author: String,
+    pub(super) seconds: i64,
+    pub(super) message: String,
+}
+
+/// Opens the repository.
+pub(super) fn open(path: &Path) -> Result<Repository> {
+    durability::switch_on()?;
+    let doing = || format!("could not open the memory at `{}`", path.display());
+    let git = git2::Repository::open_bare(path).map_err(|error| match error.class() {
+        git2::ErrorClass::Os => anyhow::Error::new(error).context(doing()),
+        _ => {
+            let hint = "bring it back from a backup; `.longhaul/memory` still shows what was in it last";
+            Failure::new(Kind::Integrity, format!("{}: {}", doing(), error.message())).hint(hint).into()
+        }
+    })?;
+    git.set_config(&own_config(path).with_context(doing)?).with_context(doing)?;
+    let (trees, counts, laid_over) = Default::default();
+    Ok(Repository { git, trees, counts, laid_over })
+}
+
+fn own_config(path: &Path) -> Result<git2::Config, git2::Error> {
+    git2::Config::open(&path.join("config"))
+}
+
+/// Returns what lies at a path; links and other foreign entries count as nothing.
+pub(super) fn entry(repository: &Repository, commit: Option<&str>, path: &str) -> Result<Option<Entry>> {
+    let Some(commit) = commit else { return Ok(None) };
+    let mut at = Some(Entry::Folder(tree_of(repository, commit)?.to_string()));
+    for name in path.split('/') {
+        at = entry_in(repository, at.as_ref(), name)?;
+    }
+    Ok(at)
+}
+
+/// Returns what has this name in a folder.
+pub(super) fn entry_in(repository: &Repository, folder: Option<&Entry>, name: &str) -> Result<Option<Entry>> {
+    let Some(Entry::Folder(id)) = folder else { return Ok(None) };
+    for row in tree::rows(&repository.tree(oid(id)?)?) {
+        let row = row?;
+        if row.name == name.as_bytes() {
+            return Ok(kind(&row));
+        }
+    }
+    Ok(None)
+}
+
+/// Returns the files of a commit at or below a path with the ids of their bytes; `""` is all of them.
+pub(super) fn files(repository: &Repository, commit: Option<&str>, path: &str) -> Result<BTreeMap<String, String>> {
+    let mut files = BTreeMap::new();
+    let Some(commit) = commit else { return Ok(files) };
+    let mut folders = match path {
+        "" => vec![(String::new(), tree_of(repository, commit)?)],
+        path => match entry(repository, Some(commit), path)? {
+            Some(Entry::File(blob)) => return Ok([(path.to_owned(), blob)].into()),
+            Some(Entry::Folder(id)) => vec![(path.to_owned(), oid(&id)?)],
+            None => return Ok(files),
+        },
+    };
+    while let Some((folder, id)) = folders.pop() {
+        for row in tree::rows(&repository.tree(id)?) {
+            let row = row?;
+            let Ok(name) = std::str::from_utf8(row.name) else { continue };
+            let path = if folder.is_empty() { name.to_owned() } else { format!("{folder}/{name}") };
+            match kind(&row) {
+                Some(Entry::File(blob)) => drop(files.insert(path, blob)),
+                Some(Entry::Folder(_)) => folders.push((path, row.id)),
+                None => {}
+            }
+        }
+    }
+    Ok(files)
+}
+
+/// Tells how many files a commit has. What is known of a folder is remembered, so that the next commit costs what it changed.
+pub(super) fn count(repository: &Repository, commit: Option<&str>) -> Result<usize> {
+    commit.map_or(Ok(0), |commit| count_below(repository, tree_of(repository, commit)?))
+}
+
+fn count_below(repository: &Repository, folder: Oid) -> Result<usize> {
+    if let Some(count) = repository.counts.borrow().get(&folder) {
+        return Ok(*count);
+    }
+    let mut count = 0;
+    for row in tree::rows(&repository.tree(folder)?) {
+        let row = row?;
+        // As everywhere, a name that is no text is no file of the memory.
+        count += match row.is_folder() {
+            _ if std::str::from_utf8(row.name).is_err() => 0,
+            true => count_below(repository, row.id)?,
+            false => usize::from(row.is_file()),
+        };
+    }
+    let mut counts = repository.counts.borrow_mut();
+    if counts.len() >= REMEMBERED {
+        counts.clear();
+    }
+    counts.insert(folder, count);
+    Ok(count)
+}
+
+/// Returns what is on the way to a path, or would be but for letter case.
+pub(super) fn twins(repository: &Repository, commit: Option<&str>, path: &str) -> Result<Vec<String>> {
+    let mut twins = Vec::new();
+    let Some(commit) = commit else { return Ok(twins) };
+    let (mut folder, mut at) = (Some(tree_of(repository, commit)?), String::new());
+    for name in path.split('/') {
+        let Some(id) = folder.take() else { break };
+        for row in tree::rows(&repository.tree(id)?) {
+            let row = row?;
+            let Ok(other) = std::str::from_utf8(row.name) else { continue };
+            match other == name {
+                true => folder = row.is_folder().then_some(row.id),
+                false if other.to_lowercase() == name.to_lowercase() => twins.push(format!("{at}{other}")),
+                false => {}
+            }
+        }
+        at = format!("{at}{name}/");
+    }
+    Ok(twins)
+}
+
+fn kind(row: &Row<'_>) -> Option<Entry> {
+    match row.is_folder() {
+        true => Some(Entry::Folder(row.id.to_string())),
+        false => row.is_file().then(|| Entry::File(row.id.to_string())),
+    }
+}
+
+/// Returns the tree of a commit.
+pub(super) fn tree_of(repository: &Repository, commit: &str) -> Result<Oid> {
+    Ok(find(repository, commit)?.tree_id())
+}
+
+impl Trees for Repository {
+    fn tree(&self, id: Oid) -> Result<Arc<[u8]>> {
+        if let Some(known) = self.trees.borrow().get(&id) {
+            return Ok(known.clone());
+        }
+        // Git knows the empty one without an object.
+        let bytes: Arc<[u8]> = match id == Oid::hash_object(ObjectType::Tree, b"")? {
+            true => Arc::new([]),
+            false => self.object(id)?.into(),
+        };
+        self.remember(id, bytes.clone());
+        Ok(bytes)
+    }
+}
+
+impl Repository {
+    fn remember(&self, id: Oid, bytes: Arc<[u8]>) {
+        let mut trees = self.trees.borrow_mut();
+        if trees.len() >= REMEMBERED {
+            trees.clear();
+        }
+        trees.insert(id, bytes);
+    }
+
+    /// Returns the bytes of an object. A file of its own is read by our own code: one that was cut makes libgit2 spin.
+    fn object(&self, id: Oid) -> Result<Vec<u8>> {
+        if let Some(object) = self.in_its_file(id)? {
+            return Ok(object.bytes);
+        }
+        let odb = self.git.odb().context("could not open the memory's objects")?;
+        let found = odb.read(id).map_err(|error| unreadable(self, &id.to_string(), &error))?;
+        Ok(found.data().to_vec())
+    }
+
+    /// Returns an object that has a file of its own; none when libgit2 can be asked for it.
+    fn in_its_file(&self, id: Oid) -> Result<Option<Object>> {
+        if self.laid_over.borrow().contains(&id) {
+            return Ok(None);
+        }
+        Loose(&self.objects()).read(id).map_err(|error| match error.kind() {
+            ErrorKind::InvalidData | ErrorKind::IsADirectory => damaged(id),
+            // The file may be as whole as ever: too many are open, say.
+            _ => anyhow::Error::new(error).context(format!("could not read the object `{id}` of the memory")),
+        })
+    }
+
+    /// Tells whether an object can be asked of libgit2.
+    fn is_askable(&self, id: Oid) -> bool {
+        self.laid_over.borrow().contains(&id) || Loose(&self.objects()).is_whole(id) != Some(false)
+    }
+
+    /// Tells whether there is an object, in whatever form; its bytes are not looked at.
+    pub(super) fn has(&self, id: Oid) -> Result<bool> {
+        let odb = self.git.odb().context("could not open the memory's objects")?;
+        Ok(odb.exists(id) || id == Oid::hash_object(ObjectType::Tree, b"")?)
+    }
+
+    /// Returns a folder that was read or written lately.
+    pub(super) fn remembered(&self, id: Oid) -> Option<Object> {
+        let bytes = self.trees.borrow().get(&id)?.to_vec();
+        Some(Object { id, kind: ObjectType::Tree, bytes })
+    }
+
+    /// Returns the folder of its objects.
+    pub(super) fn objects(&self) -> PathBuf {
+        self.git.path().join("objects")
+    }
+}
+
+/// Returns the bytes with this id.
+pub(super) fn read(repository: &Repository, blob: &str) -> Result<Vec<u8>> {
+    repository.object(oid(blob)?)
+}
+
+/// Returns how many bytes have this id, without reading them all.
+pub(super) fn size(repository: &Repository, blob: &str) -> Result<u64> {
+    let odb = repository.git.odb().context("could not open the memory's objects")?;
+    let (size, _) = odb.read_header(oid(blob)?).with_context(|| format!("could not read `{blob}` of the memory"))?;
+    Ok(size as u64)
+}
+
+/// Returns the id that these bytes have in git.
+pub(super) fn blob_id(bytes: &[u8]) -> Result<String> {
+    let id = Oid::hash_object(ObjectType::Blob, bytes).context("could not hash the bytes of a file")?;
+    Ok(id.to_string())
+}
+
+/// Makes a commit with these changes, of which nothing is on disk yet; none when nothing would change.
+pub(super) fn stage(
+    repository: &Repository,
+    parent: Option<&str>,
+    changes: &[(&str, Option<&[u8]>)],
+    signed: &Signed<'_>,
+) -> Result<Option<Record>> {
+    let base = parent.map(|parent| tree_of(repository, parent)).transpose()?;
+    let mut objects = Vec::new();
+    let tree = tree::change(repository, base, changes, &mut objects)?;
+    if Some(tree) == base || base.is_none() && tree == Oid::hash_object(ObjectType::Tree, b"")? {
+        return Ok(None);
+    }
+    let old = parent.map(oid).transpose()?;
+    let commit = object::commit(tree, old, signed)?;
+    let new = commit.id;
+    objects.push(commit);
+    Ok(Some(Record { old, new, objects }))
+}
+
+/// Writes the objects of a commit, unsynced.
+pub(super) fn write(repository: &Repository, commit: &Record) -> Result<()> {
+    let folder = repository.objects();
+    for object in &commit.objects {
+        Loose(&folder).write(object)?;
+        if object.kind == ObjectType::Tree {
+            repository.remember(object.id, object.bytes.as_slice().into());
+        }
+    }
+    Ok(())
+}
+
+/// Tells whether a commit and its tree can be read. Files of their own are looked at first: one that was cut makes libgit2
+/// spin for ever.
+pub(super) fn is_sound(repository: &Repository, commit: Oid) -> bool {
+    let whole = |id: Oid| repository.is_askable(id);
+    whole(commit)
+        && repository
+            .git
+            .find_commit(commit)
+            .is_ok_and(|commit| whole(commit.tree_id()) && repository.tree(commit.tree_id()).is_ok())
+}
+
+/// Tells whether one commit came after another.
+pub(super) fn descends(repository: &Repository, commit: Oid, from: Oid) -> bool {
+    repository.git.graph_descendant_of(commit, from).unwrap_or(false)
+}
+
+/// Removes the half-written objects of killed processes, and returns how many there were; to be called under the write lock.
+pub(super) fn sweep(objects: &Path) -> Result<usize> {
+    let sweep = || {
+        let mut removed = 0;
+        for entry in fs::read_dir(objects)? {
+            let entry = entry?;
+            if entry.file_name().to_string_lossy().starts_with(loose::HALF) {
+                fs::remove_file(entry.path())?;
+                removed += 1;
+            }
+        }
+        Ok::<usize, std::io::Error>(removed)
+    };
+    sweep().with_context(|| format!("could not tidy `{}`", objects.display()))
+}
+
+/// Lets these objects be read though their files are missing or damaged; nothing is written.
+pub(super) fn lay_over(repository: &Repository, objects: &[Object]) -> Result<()> {
+    let lay = || {
+        // Written before the disk is asked: libgit2 takes an object that it finds there for written.
+        let odb = git2::Odb::new()?;
+        odb.add_new_mempack_backend(OVER_ALL)?;
+        for object in objects {
+            odb.write(object.kind, &object.bytes)?;
+        }
+        odb.add_disk_alternate(&repository.objects().to_string_lossy())?;
+        repository.git.set_odb(&odb)?;
+        repository.laid_over.borrow_mut().extend(objects.iter().map(|object| object.id));
+        Ok::<(), git2::Error>(())
+    };
+    lay().context("could not show the memory as its journal has it")
+}
+
+/// Returns one commit.
+pub(super) fn commit(repository: &Repository, id: &str) -> Result<Commit> {
+    let commit = find(repository, id)?;
+    Ok(Commit {
+        id: commit.id().to_string(),
+        parent: commit.parent_id(0).ok().map(|id| id.to_string()),
+        author: String::from_utf8_lossy(commit.author().name_bytes()).into_owned(),
+        seconds: commit.time().seconds(),
+        message: String::from_utf8_lossy(commit.message_bytes()).into_owned(),
+    })
+}
+
+/// Returns the tree of a commit and the commit before it.
+pub(super) fn tree_and_parent(repository: &Repository, id: Oid) -> Result<(Oid, Option<Oid>)> {
+    let commit = repository.git.find_commit(id).map_err(|error| unreadable(repository, &id.to_string(), &error))?;
+    Ok((commit.tree_id(), commit.parent_id(0).ok()))
+}
+
+/// Returns the full id of the commit that this prefix of an id names.
+pub(super) fn resolve(repository: &Repository, prefix: &str) -> Result<String> {
+    let hint = "`longhaul log` shows the commits; `@7` stands for what session 7 left, `now` for the newest";
+    if prefix.len() < 4 || !prefix.bytes().all(|b| b.is_ascii_hexdigit()) {
+        return Err(Failure::usage(format!("`{prefix}` is no commit id")).hint(hint).into());
+    }
+    match repository.git.find_commit_by_prefix(prefix) {
+        Ok(commit) => Ok(commit.id().to_string()),
+        Err(error) if error.code() == ErrorCode::Ambiguous => {
+            Err(Failure::usage(format!("more than one object of the memory begins with `{prefix}`")).hint(hint).into())
+        }
+        Err(_) => Err(Failure::usage(format!("the memory has no commit `{prefix}`")).hint(hint).into()),
+    }
+}
+
+fn find<'r>(repository: &'r Repository, id: &str) -> Result<git2::Commit<'r>> {
+    let oid = oid(id)?;
+    repository.in_its_file(oid)?;
+    repository.git.find_commit(oid).map_err(|error| unreadable(repository, id, &error))
+}
+
+fn damaged(id: Oid) -> anyhow::Error {
+    let text = format!("the object `{id}` of the memory is damaged");
+    Failure::new(Kind::Integrity, text).hint("mend it with `longhaul memory fsck --repair`").into()
+}
+
+/// Says that an object cannot be read; one that is gone, longhaul cannot make again.
+fn unreadable(repository: &Repository, id: &str, error: &git2::Error) -> anyhow::Error {
+    let message = format!("could not read the object `{id}` of the memory: {}", error.message());
+    if error.code() != ErrorCode::NotFound {
+        return anyhow!(message);
+    }
+    let place = repository.git.path().display();
+    let hint =
+        format!("bring it back, for example from a backup of `{place}`; `longhaul memory fsck` names what is missing");
+    Failure::new(Kind::Integrity, message).hint(hint).into()
+}
+
+/// Reads an id.
+pub(super) fn oid(id: &str) -> Result<Oid> {
+    Oid::from_str(id).map_err(|error| anyhow!("`{id}` is no object id: {}", error.message()))
+}

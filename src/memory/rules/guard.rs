@@ -1,0 +1,488 @@
+//! Who may write what. A refusal says what to do instead.
+
+use anyhow::Result;
+
+use crate::memory::change::Change;
+use crate::memory::command::plan::Kind;
+use crate::memory::history::trailers::Author;
+use crate::memory::notes::index;
+use crate::memory::notes::note;
+use crate::memory::notes::note::Front;
+use crate::memory::repository::Entry;
+use crate::memory::repository::snapshot::Snapshot;
+use crate::memory::rules::path;
+use crate::memory::rules::path::shown;
+
+/// The checklist.
+pub const CHECKLIST: &str = "features.json";
+/// The reference to the init script.
+pub const INIT: &str = "init.md";
+/// The specification.
+pub const SPEC: &str = "spec.md";
+/// The log that only grows.
+pub const PROGRESS: &str = "progress.md";
+/// The folder of the bytes of pinned files, by blob id.
+pub const PINNED: &str = "checks/pinned/";
+
+/// Which rules hold.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Policy {
+    /// Everybody may write everything.
+    Free,
+    /// A project's memory: protected files, an append-only log, caps for the agent.
+    Project,
+}
+
+/// How much the agent may write and a view may show.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct Caps {
+    pub file_bytes: usize,
+    pub files: usize,
+    pub view_chars: usize,
+    /// The longest path of a new file, below `/memories`.
+    pub path_bytes: usize,
+    /// The deepest path of a new file, itself included.
+    pub path_depth: usize,
+    /// How much of the index a session is given.
+    pub index_lines: usize,
+    pub index_bytes: usize,
+}
+
+impl Default for Caps {
+    fn default() -> Self {
+        Self {
+            file_bytes: 100_000,
+            files: 1000,
+            view_chars: 16_000,
+            path_bytes: 1024,
+            path_depth: 8,
+            index_lines: 200,
+            index_bytes: 25_000,
+        }
+    }
+}
+
+/// Why a file is not everybody's.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Protected {
+    Checklist,
+    Init,
+    Spec,
+    Checks,
+    OldProgress,
+    Index,
+}
+
+/// How an earlier state of a file may come back.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(in crate::memory) enum Back {
+    AsItWas,
+    /// Never over what is there, and never away: the bytes are known by their id, and the checklist of now may name them.
+    IfMissing,
+    /// What is proven stays what is proven now; somebody above puts the two together.
+    ByRecord,
+    /// Not at all: it only grows.
+    Grows,
+    /// Made from other files.
+    Made,
+}
+
+/// Tells how an earlier state of this file may come back.
+pub(in crate::memory) fn comes_back(policy: Policy, path: &str) -> Back {
+    if policy == Policy::Free {
+        return Back::AsItWas;
+    }
+    match protection(path) {
+        Some(Protected::Checklist) => Back::ByRecord,
+        Some(Protected::Index) => Back::Made,
+        Some(Protected::OldProgress) => Back::Grows,
+        Some(Protected::Checks) if path.starts_with(PINNED) => Back::IfMissing,
+        Some(Protected::Init | Protected::Spec | Protected::Checks) => Back::AsItWas,
+        None if is_progress(path) => Back::Grows,
+        None => Back::AsItWas,
+    }
+}
+
+/// Tells whether a change found at this path in the view is undone rather than adopted.
+pub(in crate::memory) fn is_protected(policy: Policy, path: &str) -> bool {
+    policy == Policy::Project && (protection(path).is_some() || (is_progress(path) && path != PROGRESS))
+}
+
+/// Tells whether undoing a change found at this path has to be told as tampering.
+pub(in crate::memory) fn is_guarded(policy: Policy, path: &str) -> bool {
+    policy == Policy::Project && (protection(path).is_some() || is_progress(path))
+}
+
+/// Tells whether found bytes may replace the old ones at an append-only path.
+pub(in crate::memory) fn may_replace(policy: Policy, path: &str, old: &[u8], new: &[u8]) -> bool {
+    policy == Policy::Free || !is_progress(path) || new.starts_with(old)
+}
+
+/// Returns why nothing may be written at one of these paths, whatever it is.
+pub(in crate::memory) fn forbidden(policy: Policy, author: Author, paths: &[&str]) -> Option<String> {
+    if policy == Policy::Free || author == Author::Longhaul {
+        return None;
+    }
+    paths.iter().find_map(|path| protected_text(protection(path)?, author, path))
+}
+
+/// Returns why these changes are refused, as a text for the model.
+pub(in crate::memory) fn refusal(
+    policy: Policy,
+    caps: &Caps,
+    author: Author,
+    (changes, kind): (&[Change], Kind),
+    snapshot: &Snapshot<'_>,
+) -> Result<Option<String>> {
+    if policy == Policy::Free || author == Author::Longhaul {
+        return Ok(None);
+    }
+    for change in changes {
+        let refused = match protection(&change.path) {
+            Some(protected) => protected_text(protected, author, &change.path),
+            None => progress_text(change, snapshot)?.or_else(|| note_text(change, changes, kind)),
+        };
+        if refused.is_some() {
+            return Ok(refused);
+        }
+    }
+    if author == Author::Agent {
+        return over_caps(caps, (changes, kind), snapshot);
+    }
+    Ok(None)
+}
+
+fn protection(path: &str) -> Option<Protected> {
+    // Compared without case: on some file systems `Features.json` is the same file.
+    let path = path.to_lowercase();
+    match path.split('/').next().unwrap_or_default() {
+        CHECKLIST => Some(Protected::Checklist),
+        INIT => Some(Protected::Init),
+        SPEC => Some(Protected::Spec),
+        "checks" => Some(Protected::Checks),
+        "memory.md" => Some(Protected::Index),
+        "progress" => Some(Protected::OldProgress),
+        _ => None,
+    }
+}
+
+fn is_progress(path: &str) -> bool {
+    let path = path.to_lowercase();
+    path::is_at_or_below(&path, PROGRESS)
+}
+
+fn protected_text(protected: Protected, author: Author, path: &str) -> Option<String> {
+    let agent = author == Author::Agent;
+    let instead = match protected {
+        Protected::Checklist if agent => {
+            "only a feature's check marks it as passing: commit your work and call `hand_over`; \
+             `checklist` shows the features"
+        }
+        Protected::Checklist => "use `longhaul feature`",
+        Protected::OldProgress => "older entries are closed; add to the end of /memories/progress.md",
+        Protected::Index => {
+            "change the note below /memories/notes/ itself: its line is made from its `name`, `description` and `type`"
+        }
+        Protected::Init | Protected::Spec | Protected::Checks if !agent => return None,
+        Protected::Init => "change the init script itself in the project, and say so in `hand_over`",
+        Protected::Spec => "the specification is the user's; write what you learned to a file below /memories/notes/",
+        Protected::Checks => {
+            "checks lie outside the agent's reach; when one looks wrong, say so in `check_problem` of `hand_over`"
+        }
+    };
+    Some(format!("Error: {} is written by longhaul only. Instead: {instead}", shown(path)))
+}
+
+fn progress_text(change: &Change, snapshot: &Snapshot<'_>) -> Result<Option<String>> {
+    if !is_progress(&change.path) {
+        return Ok(None);
+    }
+    if change.path != PROGRESS {
+        return Ok(Some(format!(
+            "Error: {} would stand in for /memories/progress.md; use another name",
+            shown(&change.path)
+        )));
+    }
+    let old = snapshot.read(PROGRESS)?.unwrap_or_default();
+    let appends = change.bytes.as_ref().is_some_and(|new| new.starts_with(&old));
+    let text = "Error: /memories/progress.md is append-only: what is written stays. Instead: add lines at its end \
+                with `insert` after the last line";
+    Ok((!appends).then(|| text.to_owned()))
+}
+
+/// Refuses a note that later sessions could not find by what it says of itself.
+fn note_text(change: &Change, changes: &[Change], kind: Kind) -> Option<String> {
+    let bytes = change.bytes.as_ref().filter(|_| index::is_note(&change.path))?;
+    // One that a person left without may get another name.
+    let was_one = changes.iter().any(|other| other.bytes.is_none() && index::is_note(&other.path));
+    if kind == Kind::Moved && was_one {
+        return None;
+    }
+    Front::read(bytes).err().map(|wrong| note::form(&shown(&change.path), &wrong))
+}
+
+fn over_caps(caps: &Caps, (changes, kind): (&[Change], Kind), snapshot: &Snapshot<'_>) -> Result<Option<String>> {
+    let before = snapshot.count()?;
+    let (mut gone, mut new) = (0, 0);
+    for Change { path, bytes } in changes {
+        let old = match snapshot.entry(path)? {
+            Some(Entry::File(blob)) => Some(snapshot.size(&blob)?),
+            _ => None,
+        };
+        let Some(bytes) = bytes else {
+            gone += usize::from(old.is_some());
+            continue;
+        };
+        if old.is_none() {
+            new += 1;
+            if let Some(refused) = bad_new_path(caps, path, changes, snapshot)? {
+                return Ok(Some(refused));
+            }
+        }
+        // What was adopted larger than allowed may still shrink or get another name.
+        let limit = caps.file_bytes.max(old.map_or(0, |size| usize::try_from(size).unwrap_or(usize::MAX)));
+        if kind == Kind::Written && bytes.len() > limit {
+            let (size, cap) = (bytes.len(), caps.file_bytes);
+            return Ok(Some(format!(
+                "Error: {} would have {size} bytes, a memory file may have {cap}. Instead: keep the essence, or \
+                 split it",
+                shown(path)
+            )));
+        }
+    }
+    let count = (before + new).saturating_sub(gone);
+    let text = || {
+        let cap = caps.files;
+        format!("Error: memory would hold {count} files, it may hold {cap}. Instead: join or delete old ones")
+    };
+    Ok((count > caps.files && count > before).then(text))
+}
+
+fn bad_new_path(caps: &Caps, path: &str, changes: &[Change], snapshot: &Snapshot<'_>) -> Result<Option<String>> {
+    let (size, cap) = (path.len(), caps.path_bytes);
+    if size > cap {
+        return Ok(Some(format!("Error: the path has {size} bytes, it may have {cap}. Instead: shorten it")));
+    }
+    let (names, cap) = (path.split('/').count(), caps.path_depth);
+    if names > cap {
+        let shown = shown(path);
+        return Ok(Some(format!("Error: {shown} is {names} levels deep, it may be {cap}. Instead: shorten it")));
+    }
+    for twin in snapshot.twins(path)? {
+        // What a rename only spells anew is no twin.
+        let mut stay = snapshot.files_at(&twin)?.into_keys().filter(|file| !is_removed(file, changes));
+        if let Some(twin) = stay.next() {
+            return Ok(Some(format!(
+                "Error: {} differs only by letter case from {}; some file systems cannot hold both. Instead: use \
+                 another name",
+                shown(path),
+                shown(&twin)
+            )));
+        }
+    }
+    Ok(None)
+}
+
+fn is_removed(file: &str, changes: &[Change]) -> bool {
+    changes.iter().any(|change| change.path == file && change.bytes.is_none())
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+    use crate::memory::fixture::Memory;
+    use crate::memory::history::trailers::Origin;
+
+    #[test]
+    fn protected_names_are_protected_in_any_letter_case() {
+        for path in ["features.json", "Features.JSON", "checks/a.sh", "CHECKS/a", "init.md", "spec.md", "progress/1.md"]
+        {
+            assert!(is_protected(Policy::Project, path), "{path}");
+            assert!(!is_protected(Policy::Free, path), "{path}");
+        }
+        for path in ["notes/features.json", "checks.md", "progress.md", "notes/MEMORY.md", "specs/spec.md"] {
+            assert!(!is_protected(Policy::Project, path), "{path}");
+        }
+    }
+
+    #[test]
+    fn the_progress_log_only_grows() {
+        assert!(may_replace(Policy::Project, PROGRESS, b"a\n", b"a\nb\n"));
+        assert!(!may_replace(Policy::Project, PROGRESS, b"a\n", b"b\n"));
+        assert!(may_replace(Policy::Free, PROGRESS, b"a\n", b"b\n"));
+        assert!(may_replace(Policy::Project, "notes/a.md", b"a\n", b"b\n"));
+    }
+
+    #[test]
+    fn the_agent_cannot_write_what_is_protected_and_is_told_what_to_do() {
+        let protected = ["features.json", "init.md", "spec.md", "checks/a.sh", "progress/0001-0040.md", "MEMORY.md"];
+        let files: Vec<_> = protected.iter().map(|path| (*path, "x")).collect();
+        let mut memory = Memory::project(&files);
+        let head = memory.store.head().unwrap();
+        let mut free = Memory::free(&files);
+        for path in protected {
+            let path = format!("/memories/{path}");
+            for input in [
+                json!({"command": "str_replace", "path": path, "old_str": "x", "new_str": "y"}),
+                // What else is wrong with the call is not told: it would invite a better one.
+                json!({"command": "str_replace", "path": path, "old_str": "not in it", "new_str": "y"}),
+                json!({"command": "insert", "path": path, "insert_line": 0, "insert_text": "y"}),
+                json!({"command": "rename", "old_path": path, "new_path": "/memories/mine"}),
+                json!({"command": "delete", "path": path}),
+            ] {
+                let answer = memory.run(&input);
+                assert!(answer.is_error && answer.as_text().contains("Instead: "), "{input}: {answer:?}");
+            }
+            assert!(!free.run(&json!({"command": "delete", "path": path})).is_error, "{path} without the policy");
+        }
+        for input in [
+            json!({"command": "delete", "path": "/memories/checks"}),
+            json!({"command": "rename", "old_path": "/memories/progress", "new_path": "/memories/p"}),
+            json!({"command": "create", "path": "/memories/checks/b.sh", "file_text": "x"}),
+            json!({"command": "create", "path": "/memories/Spec.md", "file_text": "x"}),
+        ] {
+            assert!(memory.run(&input).is_error, "{input}");
+        }
+        assert_eq!(memory.store.head().unwrap(), head);
+    }
+
+    #[test]
+    fn nothing_can_be_moved_into_a_protected_place() {
+        let mut memory = Memory::project(&[("notes/a", "x")]);
+        for to in ["checks/a", "checks", "features.json", "progress/1.md", "Progress.md"] {
+            let to = format!("/memories/{to}");
+            let input = json!({"command": "rename", "old_path": "/memories/notes", "new_path": to});
+            assert!(memory.run(&input).is_error, "{to}");
+        }
+    }
+
+    #[test]
+    fn the_agent_may_only_add_to_the_end_of_the_progress_log() {
+        let mut memory = Memory::project(&[("progress.md", "one\n")]);
+        for input in [
+            json!({"command": "str_replace", "path": "/memories/progress.md", "old_str": "one", "new_str": "two"}),
+            json!({"command": "insert", "path": "/memories/progress.md", "insert_line": 0, "insert_text": "zero"}),
+            json!({"command": "delete", "path": "/memories/progress.md"}),
+            json!({"command": "rename", "old_path": "/memories/progress.md", "new_path": "/memories/p.md"}),
+        ] {
+            let answer = memory.run(&input);
+            assert!(answer.is_error && answer.as_text().contains("append-only"), "{input}: {answer:?}");
+        }
+        let add = json!({"command": "insert", "path": "/memories/progress.md", "insert_line": 1, "insert_text": "two"});
+        assert!(!memory.run(&add).is_error);
+        assert_eq!(memory.committed("progress.md").as_deref(), Some("one\ntwo\n"));
+    }
+
+    #[test]
+    fn a_person_may_change_spec_and_checks_but_not_the_checklist() {
+        let mut memory = Memory::project(&[("features.json", "x"), ("spec.md", "x"), ("checks/a", "x")]);
+        let mut edit = |path: &str| {
+            let input = json!({"command": "str_replace", "path": path, "old_str": "x", "new_str": "y"});
+            memory.store.run(&input, &Origin::of(Author::External)).unwrap()
+        };
+        assert!(!edit("/memories/spec.md").is_error);
+        assert!(!edit("/memories/checks/a").is_error);
+        assert!(edit("/memories/features.json").as_text().contains("`longhaul feature`"));
+    }
+
+    #[test]
+    fn caps_bind_the_agent_and_nobody_else() {
+        let caps = Caps { file_bytes: 10, files: 2, ..Caps::default() };
+        let mut memory = Memory::new(Policy::Project, caps, &[("large", "0123456789abcdef")]);
+        assert!(memory.create("a", "0123456789a").as_text().contains("11 bytes"));
+        assert!(!memory.create("a", "0123456789").is_error);
+        assert!(memory.create("b", "x").as_text().contains("3 files"));
+        memory.write("b", "longer than ten bytes");
+        assert_eq!(memory.store.list().unwrap().len(), 3);
+
+        let shrink = json!({"command": "str_replace", "path": "/memories/large", "old_str": "abc", "new_str": ""});
+        assert!(!memory.run(&shrink).is_error);
+        let rename = json!({"command": "rename", "old_path": "/memories/large", "new_path": "/memories/l"});
+        assert!(!memory.run(&rename).is_error);
+    }
+
+    /// Makes a call that comes to so much, and returns its answer.
+    type Call = fn(&mut Memory, usize) -> String;
+
+    fn create(memory: &mut Memory, path: &str, text: &str) -> String {
+        memory.create(path, text).as_text()
+    }
+
+    #[test]
+    fn each_cap_is_a_setting_and_holds_to_the_unit() {
+        let none = Caps::default();
+        let table: [(usize, Caps, Call, &str); 6] = [
+            (10, Caps { file_bytes: 10, ..none }, |m, size| create(m, "a", &"x".repeat(size)), "would have 11 bytes"),
+            (
+                10,
+                Caps { file_bytes: 10, ..none },
+                |m, size| {
+                    m.write("a", "x");
+                    let text = "y".repeat(size - 2);
+                    let insert =
+                        json!({"command": "insert", "path": "/memories/a", "insert_line": 0, "insert_text": text});
+                    m.run(&insert).as_text()
+                },
+                "would have 11 bytes",
+            ),
+            (
+                4,
+                Caps { files: 4, ..none },
+                |m, size| {
+                    (1..size).for_each(|number| drop(m.write(&format!("docs/{number}"), "x")));
+                    create(m, "a", "x")
+                },
+                "would hold 5 files",
+            ),
+            (
+                64,
+                Caps { path_bytes: 64, ..none },
+                |m, size| create(m, &format!("é/{}", "n".repeat(size - 3)), "x"),
+                "has 65 bytes",
+            ),
+            (
+                3,
+                Caps { path_depth: 3, ..none },
+                |m, size| create(m, &format!("{}f", "a/".repeat(size - 1)), "x"),
+                "4 levels",
+            ),
+            (
+                100,
+                Caps { view_chars: 100, ..none },
+                |m, size| {
+                    m.write("docs/v", &"é".repeat(size));
+                    m.run(&json!({"command": "view", "path": "/memories/docs/v"})).as_text()
+                },
+                "is cut after 100 of its 101",
+            ),
+        ];
+        for (cap, caps, call, over) in table {
+            for size in [cap - 1, cap, cap + 1] {
+                let mut memory = Memory::new(Policy::Project, caps, &[]);
+                let answer = call(&mut memory, size);
+                assert_eq!(answer.contains(over), size > cap, "{size} of {cap}: {answer}");
+                let twin = call(&mut Memory::project(&[]), size);
+                assert!(!twin.contains(over), "its twin, with another setting: {twin}");
+            }
+        }
+    }
+
+    #[test]
+    fn the_agents_paths_are_short_shallow_and_no_twins() {
+        let mut memory = Memory::project(&[("docs/Db.md", "x")]);
+        assert!(memory.create("a/b/c/d/e/f/g/h/i", "x").as_text().contains("9 levels"));
+        let long = format!("{}/x", ["n".repeat(250).as_str(); 5].join("/"));
+        assert!(memory.create(&long, "x").as_text().contains("1024"));
+        assert!(memory.create("docs/db.md", "x").as_text().contains("letter case"));
+        assert!(memory.create("DOCS/other", "x").as_text().contains("letter case from /memories/docs/Db.md"));
+        assert!(!memory.create("docs/é.md", "x").is_error && memory.create("docs/É.md", "x").is_error);
+        for apart in ["docs/dc.md", "db.md/docs", "docs/Db/db.md"] {
+            assert!(!memory.create(apart, "x").is_error, "{apart}");
+        }
+        let rename =
+            json!({"command": "rename", "old_path": "/memories/docs/Db.md", "new_path": "/memories/docs/db.md"});
+        assert!(!memory.run(&rename).is_error);
+    }
+}
