@@ -15,7 +15,7 @@ use crate::memory::change::Change;
 use crate::memory::history::Filter;
 use crate::memory::history::trailers::Author;
 use crate::memory::history::trailers::Origin;
-use crate::memory::rules::guard::Caps;
+use crate::memory::rules::caps::Caps;
 use crate::memory::rules::guard::Policy;
 use crate::memory::store::Store;
 use crate::memory::view::adoption::Findings;

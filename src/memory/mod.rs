@@ -15,6 +15,7 @@
 //! ```
 
 mod apply;
+mod aside;
 mod change;
 mod command;
 #[cfg(test)]
@@ -58,8 +59,8 @@ pub use purge::Purged;
 pub use purge::Purging;
 pub use restore::Restoration;
 pub use restore::Wanted;
+pub use rules::caps::Caps;
 pub use rules::guard::CHECKLIST;
-pub use rules::guard::Caps;
 pub use rules::guard::INIT;
 pub use rules::guard::PINNED;
 pub use rules::guard::PROGRESS;

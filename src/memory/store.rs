@@ -26,7 +26,7 @@ use crate::memory::repository::branch;
 use crate::memory::repository::lock::WriteLock;
 use crate::memory::repository::new_repository;
 use crate::memory::repository::snapshot::Snapshot;
-use crate::memory::rules::guard::Caps;
+use crate::memory::rules::caps::Caps;
 use crate::memory::rules::guard::Policy;
 use crate::memory::rules::path::MemoryPath;
 use crate::memory::rules::screen::Screen;

@@ -9,6 +9,7 @@ use anyhow::Result;
 use git2::Oid;
 
 use crate::memory::Place;
+use crate::memory::aside;
 use crate::memory::fsck::Look;
 use crate::memory::fsck::Shown;
 use crate::memory::fsck::State;
@@ -17,7 +18,9 @@ use crate::memory::fsck::refs;
 use crate::memory::fsck::sources::Sources;
 use crate::memory::journal::Journal;
 use crate::memory::recovery;
+use crate::memory::recovery::identity;
 use crate::memory::repository::branch::BRANCH;
+use crate::memory::repository::exchange;
 use crate::memory::repository::loose::Loose;
 use crate::memory::seal::layout;
 use crate::memory::view::projection::Projection;
@@ -61,13 +64,13 @@ fn set_aside(look: &Look<'_>, keep_in: &Path) -> Result<()> {
     }
     let objects = repository.join("objects");
     for id in &look.inventory.damaged {
-        aside(&Loose(&objects).path(*id), &format!("objects/{id}"), keep_in)?;
+        keep(&Loose(&objects).path(*id), &format!("objects/{id}"), keep_in)?;
     }
     for name in look.refs.nonsense.iter().filter(|name| *name != BRANCH) {
-        aside(&repository.join(name), name, keep_in)?;
+        keep(&repository.join(name), name, keep_in)?;
     }
     if look.view == Shown::Damaged {
-        aside(&look.place.state.join("view.json"), "view.json", keep_in)?;
+        keep(&look.place.state.join("view.json"), "view.json", keep_in)?;
     }
     if matches!(look.journal, State::Foreign) {
         recovery::set_aside(&look.place.state)?;
@@ -82,8 +85,8 @@ fn salvage(look: &Look<'_>, keep_in: &Path) -> Result<()> {
         let index = pack.path.with_extension("idx");
         let name = |path: &Path| format!("objects/{}", path.file_name().unwrap_or_default().to_string_lossy());
         if let Some(bytes) = &pack.index {
-            aside(&index, &name(&index), keep_in)?;
-            layout::replace(&index, bytes).with_context(|| format!("could not write `{}`", index.display()))?;
+            keep(&index, &name(&index), keep_in)?;
+            exchange::put(&index, bytes).with_context(|| format!("could not write `{}`", index.display()))?;
             continue;
         }
         for object in pack.left.iter().filter_map(|id| pack.read(*id)) {
@@ -91,18 +94,18 @@ fn salvage(look: &Look<'_>, keep_in: &Path) -> Result<()> {
         }
         for kind in ["pack", "idx", "rev", "bitmap", "mtimes"] {
             let path: PathBuf = pack.path.with_extension(kind);
-            aside(&path, &name(&path), keep_in)?;
+            keep(&path, &name(&path), keep_in)?;
         }
     }
     if !look.inventory.packs.is_empty() {
         // It may list what is gone; git makes it again.
-        aside(&objects.join("pack/multi-pack-index"), "objects/multi-pack-index", keep_in)?;
+        keep(&objects.join("pack/multi-pack-index"), "objects/multi-pack-index", keep_in)?;
     }
     Ok(())
 }
 
-fn aside(path: &Path, name: &str, keep_in: &Path) -> Result<()> {
-    let kept = layout::move_aside(path, &format!("memory.git/{name}"), keep_in);
+fn keep(path: &Path, name: &str, keep_in: &Path) -> Result<()> {
+    let kept = aside::keep(path, &format!("memory.git/{name}"), keep_in);
     kept.map(|_| ()).with_context(|| format!("could not set `{}` aside", path.display()))
 }
 
@@ -134,11 +137,10 @@ fn mend_branch(look: &mut Look<'_>, keep_in: &Path) -> Result<Option<String>> {
         let found = look.refs.branch().filter(|found| look.inventory.has(*found));
         if let Some(found) = found {
             let kept = repository.join(format!("refs/longhaul/found/{found}"));
-            layout::replace(&kept, format!("{found}\n").as_bytes())
-                .context("could not keep what was found at `main`")?;
+            exchange::put(&kept, format!("{found}\n").as_bytes()).context("could not keep what was found at `main`")?;
         }
-        aside(&branch, BRANCH, keep_in)?;
-        layout::replace(&branch, format!("{head}\n").as_bytes()).context("could not put `main` back")?;
+        keep(&branch, BRANCH, keep_in)?;
+        exchange::put(&branch, format!("{head}\n").as_bytes()).context("could not put `main` back")?;
     }
     follow(look, head)?;
     Ok(lost.map(|lost| format!("the commit {lost} is lost; the memory goes on from the one before it, {head}")))
@@ -153,7 +155,7 @@ fn follow(look: &mut Look<'_>, head: Oid) -> Result<()> {
         State::Foreign | State::Nothing => {
             let identity = match look.identity {
                 Some(identity) => identity,
-                None => recovery::identity(&look.place.repository)?,
+                None => identity::known_or_new(&look.place.repository)?,
             };
             Journal::create(&look.place.state, identity, Some(head)).map(|_| ())
         }
@@ -171,6 +173,6 @@ fn mend_record(look: &Look<'_>, keep_in: &Path) -> Result<()> {
         line.ids.iter().all(is_there)
     });
     let text: String = good.map(|line| format!("{}\n", line.text)).collect();
-    aside(&path, &format!("logs/{BRANCH}"), keep_in)?;
-    layout::replace(&path, text.as_bytes()).with_context(|| format!("could not write `{}`", path.display()))
+    keep(&path, &format!("logs/{BRANCH}"), keep_in)?;
+    exchange::put(&path, text.as_bytes()).with_context(|| format!("could not write `{}`", path.display()))
 }

@@ -30,7 +30,8 @@ use crate::memory::fsck::refs::Refs;
 use crate::memory::journal;
 use crate::memory::journal::Identity;
 use crate::memory::journal::Journal;
-use crate::memory::recovery;
+
+use crate::memory::recovery::identity;
 use crate::memory::repository::branch::BRANCH;
 use crate::memory::repository::lock::WriteLock;
 use crate::memory::seal::layout;
@@ -140,7 +141,7 @@ enum Shown {
 impl<'p> Look<'p> {
     fn at(place: &'p Place) -> Result<Self> {
         let inventory = Inventory::take(&place.repository.join("objects"))?;
-        let identity = recovery::known_identity(&place.repository)?;
+        let identity = identity::known(&place.repository)?;
         let journal = match identity.map(|identity| Journal::open(&place.state, &identity)).transpose()? {
             Some(journal::Found::Journal(journal)) => State::Whole(Box::new(journal)),
             Some(journal::Found::Foreign) => State::Foreign,

@@ -3,12 +3,10 @@
 //! The journal goes first, before libgit2 sees anything: an object cut in half makes it spin for ever. Its commits are
 //! written again where their files are not whole, and the branch is put where its newest record says.
 
-use std::collections::hash_map::RandomState;
-use std::fs;
+pub(super) mod identity;
+
 use std::fs::File;
 use std::fs::OpenOptions;
-use std::hash::BuildHasher;
-use std::hash::Hasher;
 use std::io;
 use std::io::ErrorKind;
 use std::io::Write;
@@ -21,6 +19,7 @@ use git2::Oid;
 
 use crate::clock::Clock;
 use crate::memory::Place;
+use crate::memory::aside;
 use crate::memory::journal;
 use crate::memory::journal::Identity;
 use crate::memory::journal::Journal;
@@ -33,8 +32,6 @@ use crate::memory::repository::loose::Loose;
 use crate::memory::repository::object::Object;
 use crate::memory::seal::layout;
 
-/// The file in the repository that tells one memory from another.
-const IDENTITY: &str = "longhaul-id";
 /// After so many commits since the checkpoint the next one is made when the memory is opened.
 const MANY: u64 = 200;
 
@@ -57,7 +54,7 @@ pub(super) enum Order {
 /// Opens a memory to read, while another process writes or the disk cannot be written; changes nothing. What is only in the
 /// journal is read from there.
 pub(super) fn look(place: &Place) -> Result<Found> {
-    let identity = known_identity(&place.repository)?;
+    let identity = identity::known(&place.repository)?;
     let found = identity.map(|identity| Journal::open(&place.state, &identity)).transpose()?;
     let mut journal = match found {
         Some(journal::Found::Journal(journal)) => Some(journal),
@@ -103,8 +100,8 @@ fn is_of_the_disk(error: &anyhow::Error) -> bool {
 /// Opens a memory and puts it in order; to be called under the write lock.
 pub(super) fn open(place: &Place) -> Result<Found> {
     let mut told = tidy(place)?;
-    let is_known = known_identity(&place.repository)?.is_some();
-    let identity = identity(&place.repository)?;
+    let is_known = identity::known(&place.repository)?.is_some();
+    let identity = identity::known_or_new(&place.repository)?;
     let known = match Journal::open(&place.state, &identity)? {
         journal::Found::Journal(mut journal) => {
             let objects = place.repository.join("objects");
@@ -258,63 +255,16 @@ fn begin(place: &Place, repository: &Repository, identity: Identity, told: &mut 
     Journal::create(&place.state, identity, head)
 }
 
+/// Moves the journal away from where it is looked for.
 pub(super) fn set_aside(state: &Path) -> Result<()> {
     let path = Journal::path(state);
-    let kept = (1..).map(|number| state.join(format!("journal.found.{number}"))).find(|path| !path.exists());
-    let kept = kept.unwrap_or_else(|| state.join("journal.found"));
-    fs::rename(&path, &kept).with_context(|| format!("could not set `{}` aside", path.display()))
-}
-
-/// Reads the memory's identity; none when it has none, or one that is damaged.
-pub(super) fn known_identity(repository: &Path) -> Result<Option<Identity>> {
-    let path = repository.join(IDENTITY);
-    // A link, or a folder, nobody of us put there.
-    if fs::symlink_metadata(&path).is_ok_and(|found| !found.is_file()) {
-        return Ok(None);
-    }
-    match fs::read(&path) {
-        Ok(bytes) => Ok(parse(&String::from_utf8_lossy(&bytes))),
-        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-        // It may be whole, and to take it for none would part the memory from its journal.
-        Err(error) => Err(error).with_context(|| format!("could not read `{}`", path.display())),
-    }
-}
-
-/// Reads the memory's identity, or gives it one.
-pub(super) fn identity(repository: &Path) -> Result<Identity> {
-    if let Some(identity) = known_identity(repository)? {
-        return Ok(identity);
-    }
-    let identity = drawn();
-    name(repository, &identity)?;
-    Ok(identity)
-}
-
-/// Writes down which memory it is.
-pub(super) fn name(repository: &Path, identity: &Identity) -> Result<()> {
-    let path = repository.join(IDENTITY);
-    let text: String = identity.iter().map(|byte| format!("{byte:02x}")).collect();
-    layout::replace(&path, format!("{text}\n").as_bytes())
-        .with_context(|| format!("could not write `{}`", path.display()))
-}
-
-fn drawn() -> Identity {
-    let half = || RandomState::new().build_hasher().finish().to_le_bytes();
-    let mut identity = Identity::default();
-    identity[..8].copy_from_slice(&half());
-    identity[8..].copy_from_slice(&half());
-    identity
-}
-
-fn parse(text: &str) -> Option<Identity> {
-    let text = text.trim();
-    let digits = |at: usize| text.get(2 * at..2 * at + 2).and_then(|pair| u8::from_str_radix(pair, 16).ok());
-    let bytes: Vec<u8> = (0..16).map_while(digits).collect();
-    bytes.try_into().ok().filter(|_| text.len() == 32)
+    let kept = aside::keep(&path, "journal", &state.join("found"));
+    kept.map(|_| ()).with_context(|| format!("could not set `{}` aside", path.display()))
 }
 
 #[cfg(test)]
 mod tests {
+    use std::fs;
     use std::path::PathBuf;
 
     use super::*;
@@ -380,25 +330,6 @@ mod tests {
     }
 
     #[test]
-    fn whatever_lies_in_the_place_of_the_identity_stops_nobody() {
-        let plant: [fn(&Path); 4] = [
-            |path| fs::write(path, "x").unwrap(),
-            |path| fs::write(path, b"\xff").unwrap(),
-            |path| std::os::unix::fs::symlink(path, path).unwrap(),
-            |_| {},
-        ];
-        for (number, plant) in plant.iter().enumerate() {
-            let mut memory = Memory::project(&[]);
-            write(&mut memory, 1);
-            let path = memory.place.repository.join(IDENTITY);
-            fs::remove_file(&path).unwrap();
-            plant(&path);
-            let store = memory.open_again();
-            assert_eq!(store.read("notes/a.md").unwrap().as_deref(), Some(&b"text 1\n"[..]), "{number}");
-        }
-    }
-
-    #[test]
     fn a_commit_that_is_only_in_the_journal_counts() {
         let mut memory = Memory::project(&[]);
         (1..=2).for_each(|number| write(&mut memory, number));
@@ -419,7 +350,7 @@ mod tests {
         fs::copy(Journal::path(&other.place.state), Journal::path(&memory.place.state)).unwrap();
         memory.store = memory.open_again();
         assert_eq!(memory.committed("notes/a.md").as_deref(), Some("mine"));
-        assert!(memory.place.state.join("journal.found.1").exists());
+        assert!(memory.place.state.join("found/journal").exists());
         assert!(memory.store.recovered()[0].contains("it was set aside"));
         write(&mut memory, 2);
         assert_eq!(memory.open_again().read("notes/a.md").unwrap().as_deref(), Some(&b"text 2\n"[..]));
@@ -429,7 +360,7 @@ mod tests {
     fn a_copy_of_the_whole_and_a_memory_from_before_the_journal_just_go_on() {
         let mut memory = Memory::project(&[("notes/a.md", "mine")]);
         fs::remove_file(Journal::path(&memory.place.state)).unwrap();
-        fs::remove_file(memory.place.repository.join(IDENTITY)).unwrap();
+        fs::remove_file(memory.place.repository.join(identity::IDENTITY)).unwrap();
         memory.store = memory.open_again();
         assert!(memory.store.recovered().is_empty());
         write(&mut memory, 1);

@@ -3,10 +3,13 @@
 //! A plain rename over a file makes ext4 write the new one out at once (`auto_da_alloc`), and that costs more than all
 //! else of a memory write. Nothing here has to be on disk when the call returns: the journal has it.
 
+use std::fs;
 use std::io;
 use std::os::fd::AsFd;
+use std::path::Path;
 
 use rustix::fs::AtFlags;
+use rustix::fs::CWD;
 use rustix::fs::RenameFlags;
 use rustix::io::Errno;
 use rustix::path::Arg;
@@ -33,12 +36,15 @@ pub(in crate::memory) fn replace<N: Arg + Copy, M: Arg + Copy>(
     Ok(removed?)
 }
 
+/// Puts bytes in the place of a whole file, whatever lies there; the folder is made where it is missing.
+pub(in crate::memory) fn put(path: &Path, bytes: &[u8]) -> io::Result<()> {
+    let new = path.with_extension("longhaul-new");
+    fs::create_dir_all(path.parent().unwrap_or(path))?;
+    fs::write(&new, bytes).and_then(|()| replace((CWD, &new), (CWD, path)))
+}
+
 #[cfg(test)]
 mod tests {
-    use std::fs;
-
-    use rustix::fs::CWD;
-
     use super::*;
 
     #[test]

@@ -10,7 +10,9 @@ use std::path::PathBuf;
 use anyhow::Context;
 use anyhow::Result;
 
+use crate::memory::aside;
 use crate::memory::repository::branch::BRANCH;
+use crate::memory::repository::exchange;
 use crate::memory::repository::new_repository::CONFIG;
 
 /// Names that no memory has, each with what git would do.
@@ -107,40 +109,15 @@ pub(in crate::memory) fn locks(repository: &Path) -> Vec<PathBuf> {
 pub(in crate::memory) fn set_aside(repository: &Path, foreign: &Foreign, keep_in: &Path) -> Result<Option<PathBuf>> {
     let path = repository.join(&foreign.name);
     let doing = || format!("could not set `{}` aside", path.display());
-    let kept = move_aside(&path, &format!("memory.git/{}", foreign.name), keep_in).with_context(doing)?;
+    let kept = aside::keep(&path, &format!("memory.git/{}", foreign.name), keep_in).with_context(doing)?;
     let text = match foreign.name.as_str() {
         "HEAD" => head_text(),
         "config" => CONFIG.to_owned(),
         "packed-refs" => kept.as_deref().map(without_replacements).transpose().with_context(doing)?.unwrap_or_default(),
         _ => return Ok(kept),
     };
-    replace(&path, text.as_bytes()).with_context(doing)?;
+    exchange::put(&path, text.as_bytes()).with_context(doing)?;
     Ok(kept)
-}
-
-/// Moves a file or folder into `keep_in` under a name that says where it was.
-pub(in crate::memory) fn move_aside(path: &Path, name: &str, keep_in: &Path) -> io::Result<Option<PathBuf>> {
-    fs::create_dir_all(keep_in)?;
-    let flat = name.replace('/', "__");
-    for number in 1.. {
-        let name = if number == 1 { flat.clone() } else { format!("{flat}.{number}") };
-        let kept = keep_in.join(name);
-        if fs::symlink_metadata(&kept).is_ok() {
-            continue;
-        }
-        return match fs::rename(path, &kept) {
-            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
-            moved => moved.map(|()| Some(kept)),
-        };
-    }
-    Ok(None)
-}
-
-/// Puts a file in place as a whole, whatever lies there.
-pub(in crate::memory) fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
-    let new = path.with_extension("longhaul-new");
-    fs::create_dir_all(path.parent().unwrap_or(path))?;
-    fs::write(&new, bytes).and_then(|()| fs::rename(&new, path))
 }
 
 fn head_text() -> String {

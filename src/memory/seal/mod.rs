@@ -21,11 +21,13 @@ use git2::Oid;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::memory::Place;
+use crate::memory::aside;
 use crate::memory::fsck;
 use crate::memory::journal;
 use crate::memory::journal::Journal;
 use crate::memory::journal::Record;
 use crate::memory::recovery;
+use crate::memory::recovery::identity;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
 use crate::memory::repository::loose::Loose;
@@ -184,7 +186,7 @@ impl Store {
         }
         let doing = || format!("could not put `{}` back", path.display());
         if let Some(ours) = self.seal.now_at().filter(|ours| *ours != path) {
-            let kept = layout::move_aside(&path, "memory.git", &self.keep_in).with_context(doing)?;
+            let kept = aside::keep(&path, "memory.git", &self.keep_in).with_context(doing)?;
             fs::rename(&ours, &path).with_context(doing)?;
             let kept = kept.map(|kept| format!("; what lay there is kept as `{}`", kept.display())).unwrap_or_default();
             self.pending.undone.push(format!("the memory's repository was moved away and was put back{kept}"));
@@ -209,14 +211,14 @@ impl Store {
             None => return Ok(()),
             Some(journal) => {
                 let identity = *journal.identity();
-                let is_named = recovery::known_identity(&self.place.repository)? == Some(identity);
+                let is_named = identity::known(&self.place.repository)? == Some(identity);
                 if is_named && journal.is_intact(&state) {
                     return Ok(());
                 }
                 (identity, journal.head())
             }
         };
-        recovery::name(&self.place.repository, &identity)?;
+        identity::set(&self.place.repository, &identity)?;
         if let journal::Found::Journal(theirs) = Journal::open(&state, &identity)?
             && self.is_continued(head, theirs.head())
         {

@@ -1,0 +1,54 @@
+//! Keeps what was found and may not stay where it is, as plain files in a folder.
+
+use std::fs;
+use std::fs::DirBuilder;
+use std::fs::File;
+use std::fs::OpenOptions;
+use std::io;
+use std::io::ErrorKind;
+use std::os::unix::fs::DirBuilderExt;
+use std::os::unix::fs::OpenOptionsExt;
+use std::path::Path;
+use std::path::PathBuf;
+
+/// The longest name that a kept file gets, with room for a number.
+const LONGEST: usize = 200;
+
+/// Moves a file or folder into `keep_in` under a name that says where it was; returns where it is now, if it was there.
+pub(super) fn keep(path: &Path, was_at: &str, keep_in: &Path) -> io::Result<Option<PathBuf>> {
+    make(keep_in)?;
+    let mut free = names(was_at, keep_in).filter(|kept| fs::symlink_metadata(kept).is_err());
+    let kept = free.next().ok_or(ErrorKind::AlreadyExists)?;
+    match fs::rename(path, &kept) {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+        moved => moved.map(|()| Some(kept)),
+    }
+}
+
+/// Makes a new file in `keep_in` with a name that says where its bytes were.
+pub(super) fn create(was_at: &str, keep_in: &Path) -> io::Result<(File, PathBuf)> {
+    make(keep_in)?;
+    for kept in names(was_at, keep_in) {
+        match OpenOptions::new().write(true).create_new(true).mode(0o600).open(&kept) {
+            Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+            file => return Ok((file?, kept)),
+        }
+    }
+    Err(ErrorKind::AlreadyExists.into())
+}
+
+/// Makes the folder, for its owner alone.
+fn make(keep_in: &Path) -> io::Result<()> {
+    DirBuilder::new().recursive(true).mode(0o700).create(keep_in)
+}
+
+/// Returns names for what was at a path, each with another number.
+fn names(was_at: &str, keep_in: &Path) -> impl Iterator<Item = PathBuf> {
+    let flat = was_at.replace('/', "__");
+    let mut start = flat.len().saturating_sub(LONGEST);
+    while !flat.is_char_boundary(start) {
+        start += 1;
+    }
+    let flat = flat[start..].to_owned();
+    (1..).map(move |number| keep_in.join(if number == 1 { flat.clone() } else { format!("{flat}.{number}") }))
+}
