@@ -29,6 +29,8 @@ use crate::memory::repository::object::Object;
 const MAGIC: &[u8; 16] = b"longhaul journal";
 const VERSION: u32 = 1;
 const BLOCK: usize = 4096;
+/// Bytes of a header; each has a block of its own, so that no write touches both.
+const HEADER: usize = 16 + 4 + 16 + 8 + ID + 32;
 /// Where the records begin.
 const FIRST: u64 = 2 * BLOCK as u64;
 /// The file grows by this, and no further than that.
@@ -146,7 +148,9 @@ impl Journal {
             file => (file.with_context(doing)?, None),
         };
         let size = file.metadata().with_context(doing)?.len();
-        let Some(header) = newest_header(&file, identity).with_context(doing)? else { return Ok(Found::Foreign) };
+        // One that was cut has lost the newer header, it may be: the older one would bring back what was long ago.
+        let header = if size < FIRST { None } else { newest_header(&file, identity).with_context(doing)? };
+        let Some(header) = header else { return Ok(Found::Foreign) };
         let mut journal = Self {
             file,
             refused,
@@ -336,7 +340,7 @@ impl Header {
         block
     }
 
-    fn read(block: &[u8; BLOCK], identity: &Identity) -> Option<Self> {
+    fn read(block: &[u8; HEADER], identity: &Identity) -> Option<Self> {
         let is_ours = &block[..16] == MAGIC && block[16..20] == VERSION.to_le_bytes() && &block[20..36] == identity;
         if !is_ours || digest(&block[..64], b"") != block[64..96] {
             return None;
@@ -348,7 +352,7 @@ impl Header {
 fn newest_header(file: &File, identity: &Identity) -> io::Result<Option<Header>> {
     let mut newest: Option<Header> = None;
     for at in [0, BLOCK] {
-        let mut block = [0; BLOCK];
+        let mut block = [0; HEADER];
         if !read_whole(file, &mut block, at as u64)? {
             continue;
         }

@@ -124,7 +124,7 @@ fn of_two_headers_the_newer_whole_one_counts_and_without_one_it_is_foreign() {
     bench.write(&torn);
     assert_eq!((bench.open().head(), bench.records().len()), (Some(first.new), 1), "the checkpoint did not happen");
     torn[50] ^= 1;
-    for bytes in [&torn[..], &whole[..100], b"", b"something else"] {
+    for bytes in [&torn[..], &whole[..100], &whole[..2 * BLOCK - 1], b"", b"something else"] {
         bench.write(bytes);
         assert!(matches!(Journal::open(bench.folder.path(), &ME).unwrap(), Found::Foreign));
     }

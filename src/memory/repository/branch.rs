@@ -15,11 +15,10 @@ use anyhow::Result;
 use anyhow::bail;
 use git2::ErrorCode;
 use git2::Oid;
-use rustix::fs::CWD;
 
 use crate::memory::repository;
 use crate::memory::repository::Repository;
-use crate::memory::repository::exchange;
+use crate::memory::repository::spare::Spare;
 use crate::memory::seal::layout;
 
 pub(in crate::memory) const BRANCH: &str = "refs/heads/main";
@@ -70,13 +69,8 @@ pub(in crate::memory) fn move_branch(repository: &Repository, from: From, new: O
 fn try_move(repository: &Repository, from: From, new: Oid, why: (&str, i64)) -> Result<Option<Moved>> {
     let file = repository.git.path().join(BRANCH);
     let lock = file.with_extension("lock");
-    let text = format!("{new}\n");
-    let written = || {
-        fs::create_dir_all(file.parent().unwrap_or(&file))?;
-        let mut held = OpenOptions::new().write(true).create_new(true).open(&lock)?;
-        held.write_all(text.as_bytes()).inspect_err(|_| drop(fs::remove_file(&lock)))
-    };
-    match written() {
+    let spare = Spare::of(repository);
+    match spare.lock(&lock, format!("{new}\n").as_bytes()) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
         written => written.context("could not move the memory's branch `main`")?,
     }
@@ -94,7 +88,7 @@ fn try_move(repository: &Repository, from: From, new: Oid, why: (&str, i64)) -> 
         // A record of git's that cannot be written is only one help less.
         let known = at.filter(|_| matches!(from, From::At(_)));
         let _ = log_move(repository, known, new, why);
-        exchange::replace((CWD, &lock), (CWD, &file))?;
+        spare.replace(&lock, &file)?;
         Ok::<_, io::Error>(Moved::Yes)
     };
     moved().map(Some).context("could not move the memory's branch `main`")

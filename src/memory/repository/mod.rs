@@ -12,9 +12,11 @@ pub(super) mod loose;
 pub(super) mod new_repository;
 pub(super) mod object;
 pub(super) mod snapshot;
+mod spare;
 pub(super) mod tree;
 mod upkeep;
 
+use std::cell::Cell;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -50,6 +52,8 @@ const OVER_ALL: i32 = 999;
 pub(super) struct Repository {
     pub(super) git: git2::Repository,
     trees: RefCell<HashMap<Oid, Arc<[u8]>>>,
+    /// The tree of the commit that was asked for last: a write asks a dozen times.
+    newest: Cell<Option<(Oid, Oid)>>,
     /// Files in a folder and all below it.
     counts: RefCell<HashMap<Oid, usize>>,
     /// Objects that are read from memory, whatever their files hold.
@@ -86,8 +90,8 @@ pub(super) fn open(path: &Path) -> Result<Repository> {
         }
     })?;
     git.set_config(&own_config(path).with_context(doing)?).with_context(doing)?;
-    let (trees, counts, laid_over) = Default::default();
-    Ok(Repository { git, trees, counts, laid_over })
+    let (trees, newest, counts, laid_over) = Default::default();
+    Ok(Repository { git, trees, newest, counts, laid_over })
 }
 
 fn own_config(path: &Path) -> Result<git2::Config, git2::Error> {
@@ -200,7 +204,15 @@ fn kind(row: &Row<'_>) -> Option<Entry> {
 
 /// Returns the tree of a commit.
 pub(super) fn tree_of(repository: &Repository, commit: &str) -> Result<Oid> {
-    Ok(find(repository, commit)?.tree_id())
+    let id = oid(commit)?;
+    if let Some((known, tree)) = repository.newest.get()
+        && known == id
+    {
+        return Ok(tree);
+    }
+    let tree = find(repository, commit)?.tree_id();
+    repository.newest.set(Some((id, tree)));
+    Ok(tree)
 }
 
 impl Trees for Repository {
