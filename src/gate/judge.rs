@@ -103,25 +103,30 @@ impl Gate<'_> {
         let least = if known.flaky || known.was(&head.tree, false) { RUNS_OF_FLAKY } else { 1 };
         let mut trial = self.run(check, check.runs.max(least), &tree)?;
         let flipped = trial.flipped || known.was(&head.tree, !trial.finding.is_green()) && trial.finding.is_result();
-        let untracked = self.look_at_tree(&mut trial, check, &tree, &head)?;
+        let looked = self.look_at_tree(&mut trial, check, &tree, &head)?;
         self.refuse_versions_of_git(&mut trial, check, &tree, pinned);
-        let red = known.red.as_ref().filter(|red| red.check == check.digest());
-        if trial.finding == Finding::Passed && !self.is_earlier(red, &head) {
-            trial.finding = Finding::AlreadyGreen;
-            trial.add("no earlier tree is recorded on which this check did not pass");
-        }
         let mut circumstances = self.circumstances(feature, check, Some(&head), Some(&tree));
         let mut beside = self.came_beside(check, &tree);
         // What tools load by themselves is no test that somebody may have been asked for.
         beside.retain(|path| !soft.contains(path));
         drop(tree);
+        let of_no_account = self.judge_changes(&mut trial, check, known, &looked.changed, &head.tree, pinned)?;
+        circumstances.disclosed.extend(of_no_account);
+        let red = known.red.as_ref().filter(|red| red.check == check.digest());
+        if trial.finding == Finding::Passed && !self.is_earlier(red, &head) {
+            trial.finding = Finding::AlreadyGreen;
+            trial.add("no earlier tree is recorded on which this check did not pass");
+        }
         let wanted = self.wanted_beside(&trial, check, known, beside, &head.tree, pinned)?;
         circumstances.unapproved.extend(wanted);
         if let Some(red) = red {
             self.look_back(&mut trial, check, known, red, pinned)?;
         }
         let soft = [soft, trial.planted.clone()].concat();
-        Ok(Verdict::new(trial, Circumstances { red: red.cloned(), flipped, soft, untracked, ..circumstances }))
+        Ok(Verdict::new(
+            trial,
+            Circumstances { red: red.cloned(), flipped, soft, untracked: looked.untracked, ..circumstances },
+        ))
     }
 
     /// Runs the check the same way on what a commit of now would hold. Proves nothing.
@@ -240,54 +245,9 @@ impl Gate<'_> {
         Ok(trial)
     }
 
-    /// Compares the tested tree and the project with what they were before the run, and tells what bears on the result.
-    /// Returns the untracked files that lay in the tree.
-    fn look_at_tree(&self, trial: &mut Trial, check: &Check, tree: &Tree, head: &Head) -> Result<Vec<String>> {
-        let in_tree = self.changed_by(check, tree);
-        let (moved, untracked) = match tree.place {
-            Place::Clean => (checkout::left_head(self.project, head)?, Vec::new()),
-            Place::InPlace | Place::Copy => {
-                let changes = self.project.changes()?;
-                (checkout::moved(self.project, head, &changes)?, changes.untracked)
-            }
-        };
-        for moved in in_tree.into_iter().chain(moved) {
-            if trial.finding == Finding::Passed {
-                trial.finding = Finding::TreeMoved;
-            }
-            trial.add(&moved);
-        }
-        if trial.finding != Finding::Passed && tree.place == Place::Clean {
-            let left_out = checkout::uncommitted(self.project, &self.left_out)?;
-            trial.add(&left_out.map(|what| format!("not in the tested commit: {what}")).unwrap_or_default());
-            trial.add(&self.not_in_checkout(&tree.folder)?);
-        }
-        tell_difference(trial, tree);
-        Ok(untracked)
-    }
-
-    /// Says which tracked files of a tree of its own the check changed, with the way out. A mode that its text changes is what a
-    /// person approved, and goes with the tree.
-    fn changed_by(&self, check: &Check, tree: &Tree) -> Option<String> {
-        let texts = texts(check, &self.files);
-        let written = Written::by(texts.iter().map(String::as_str));
-        let mut changed = tree.changed();
-        changed.retain(|file| !(file.mode_alone && written.holds(&file.path)));
-        let mode_alone = !changed.is_empty() && changed.iter().all(|file| file.mode_alone);
-        let way_out = match mode_alone {
-            true => "commit them with that mode: `git update-index --chmod=+x FILE`, or `-x`",
-            false => {
-                "let it write to `$TMPDIR`; what it only makes anew each time belongs into `.gitignore`, and out of git with \
-                 `git rm --cached FILE`, but no test does"
-            }
-        };
-        let paths: Vec<String> = changed.into_iter().map(|file| file.path).collect();
-        (!paths.is_empty()).then(|| format!("the check changed tracked files: {}; {way_out}", listed(&paths)))
-    }
-
     /// Says of the clean checkout in `folder` that it lacks what git does not track, should that be the reason; empty when it
     /// lacks nothing. What installing made there, or the check itself, is there.
-    fn not_in_checkout(&self, folder: &Path) -> Result<String> {
+    pub(in crate::gate) fn not_in_checkout(&self, folder: &Path) -> Result<String> {
         let mut untracked = self.project.untracked_and_ignored()?;
         let is_there = |path: &str| {
             let whole = soft::installed_in(path).unwrap_or(path);
@@ -375,7 +335,7 @@ impl Gate<'_> {
 }
 
 /// Tells which files of the check were not the tree's.
-fn tell_difference(trial: &mut Trial, tree: &Tree) {
+pub(in crate::gate) fn tell_difference(trial: &mut Trial, tree: &Tree) {
     if !tree.difference.is_empty() {
         trial.add(&format!("the approved version of the check decided; the tree's differs:\n{}", tree.difference));
     }

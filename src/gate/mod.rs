@@ -5,6 +5,7 @@
 //! have passed on an earlier tree. Only this module makes a [`Verdict`]; what follows from one is decided above.
 
 mod beside;
+mod changed;
 mod check;
 mod checkout;
 mod closure;

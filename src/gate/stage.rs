@@ -50,7 +50,7 @@ impl Gate<'_> {
         }
     }
 
-    fn names_project(&self, check: &Check) -> bool {
+    pub(in crate::gate) fn names_project(&self, check: &Check) -> bool {
         if self.is_bound() {
             return false;
         }
@@ -170,7 +170,7 @@ impl Gate<'_> {
     }
 
     /// Copies the working tree, whose check files are not the approved ones, into the private folder.
-    fn copied(&self, tree: &str) -> Result<Tree> {
+    pub(in crate::gate) fn copied(&self, tree: &str) -> Result<Tree> {
         let mut private = self.private()?;
         let ours = [".git", ".longhaul"];
         checkout::copy(self.project.root(), &private.tree(), &ours, &self.host_environment())?;

@@ -7,6 +7,7 @@ use super::command::Elsewhere;
 use super::command::refusal;
 use super::filters;
 use super::name_of;
+use super::names::bytes_of;
 use crate::failure::Failure;
 use crate::failure::Kind;
 use anyhow::Context;
@@ -211,6 +212,12 @@ impl Project {
         let (take, _) = self.select(before)?;
         self.add_all(take, &|args, list| self.git_with(&index, args, Some(list)).map(drop))?;
         Ok(String::from_utf8_lossy(&self.git_with(&index, &["write-tree"], None)?).trim().to_owned())
+    }
+
+    /// Puts tracked files of the working tree back as they are committed.
+    pub fn put_back(&self, paths: &[String]) -> Result<()> {
+        let list = paths.iter().flat_map(|path| bytes_of(path).into_iter().chain([0])).collect();
+        self.git_changing(&["checkout-index", "--force", "--index", "-z", "--stdin"], Some(list)).map(drop)
     }
 
     /// Lists the files in `place` that its index does not know, ignored ones too; folders without any known file end

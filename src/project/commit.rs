@@ -27,8 +27,17 @@ const REVEALING: &str = "it holds a value that longhaul keeps secret, such as it
 const UNREADABLE: &str = "it cannot be read";
 
 /// Names of files and folders, at any depth, that tools make by themselves and nobody commits.
-const MADE_BY_TOOLS: [&str; 8] =
-    ["__pycache__", ".pytest_cache", ".mypy_cache", ".ruff_cache", ".tox", "node_modules", ".venv", ".DS_Store"];
+const MADE_BY_TOOLS: [&str; 9] = [
+    "__pycache__",
+    ".pytest_cache",
+    ".mypy_cache",
+    ".ruff_cache",
+    ".tox",
+    ".coverage",
+    "node_modules",
+    ".venv",
+    ".DS_Store",
+];
 
 /// What a leftover commit took and what it left where it lies.
 #[derive(Clone, Debug, Default)]

@@ -115,6 +115,30 @@ fn a_check_may_write_beside_its_tests_and_change_their_modes() {
     }
 }
 
+/// Checks that write a report into the project; an agent that runs one has it committed with its work.
+const REPORTING: [(&str, &str, &str); 2] = [
+    ("greeter", "sh tests/loud.sh && date +%N >report.txt", "sh"),
+    ("adder", "pytest -q tests/test_adder.py --junitxml=report.xml", "pytest"),
+];
+
+#[test]
+fn what_the_agents_own_run_of_the_check_leaves_behind_is_in_nobodys_way() {
+    for (name, check, needed) in REPORTING.iter().filter(|(_, _, needed)| runs_here(needed)) {
+        for mode in MODES.iter().filter(|mode| **mode == Mode::Plain || runs_here("bwrap")) {
+            for checkout in ["clean", "in-place"] {
+                let project = folder("projects").join(name);
+                let stage = Stage::of(std::slice::from_ref(&project), *mode, &[format!("gate.checkout={checkout}")]);
+                stage.add(&json!(check));
+                let run = stage.work(&[&format!("{}\n{check}", read(&project.join("honest.sh")))]);
+                let told = format!("{needed}, {checkout}, {mode:?}\n{}", run.whole());
+                assert_eq!(run.code, Some(0), "{told}");
+                assert_eq!(stage.project.stored(FEATURE)["passes"], true, "{told}");
+                stage.project.git(["diff", "--exit-code", "HEAD"]);
+            }
+        }
+    }
+}
+
 /// Checks in which a command may fail, as their text says.
 const TEXTS: [&str; 5] = [
     "sh -c 'exit 3'; [ $? -eq 3 ] && sh tests/loud.sh",

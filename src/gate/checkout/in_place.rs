@@ -1,6 +1,5 @@
 //! The working tree itself, once everything in it is committed.
 
-use crate::project::Changes;
 use crate::project::Head;
 use crate::project::Project;
 use crate::project::listed;
@@ -28,14 +27,4 @@ pub(in crate::gate) fn uncommitted(project: &Project, left_out: &[String]) -> Re
 pub(in crate::gate) fn left_head(project: &Project, before: &Head) -> Result<Option<String>> {
     let same = project.head()?.is_some_and(|head| head.commit == before.commit);
     Ok((!same).then(|| format!("HEAD was `{}` before the check and is another commit now", before.commit)))
-}
-
-/// Tells in words what of the project moved since `before` was committed; untracked files may come and go. `changes` are
-/// those of now.
-pub(in crate::gate) fn moved(project: &Project, before: &Head, changes: &Changes) -> Result<Option<String>> {
-    if let Some(moved) = left_head(project, before)? {
-        return Ok(Some(moved));
-    }
-    let changed = project.uncommitted_beside(changes)?;
-    Ok((!changed.is_empty()).then(|| format!("the check changed tracked files: {}", listed(&changed))))
 }

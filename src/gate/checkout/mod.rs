@@ -14,10 +14,10 @@ mod seal;
 
 pub(in crate::gate) use copy::copy;
 pub(in crate::gate) use in_place::left_head;
-pub(in crate::gate) use in_place::moved;
 pub(in crate::gate) use in_place::uncommitted;
 pub(in crate::gate) use overlay::drop_compiled;
 pub(in crate::gate) use overlay::is_of_project;
+pub(in crate::gate) use overlay::lay_sink;
 pub(in crate::gate) use overlay::overlay;
 pub use place::Checkout;
 pub use place::Place;

@@ -10,7 +10,9 @@ use std::collections::BTreeMap;
 use std::collections::BTreeSet;
 use std::fs;
 use std::os::unix::fs::PermissionsExt;
+use std::os::unix::fs::symlink;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// Makes the project's files in `folder` what the pins say: pinned bytes are written, what was absent or is new beside
 /// the pins is removed. `now` is the closure as it lies there. Returns the paths that were touched, or the pin whose
@@ -57,9 +59,25 @@ pub(in crate::gate) fn is_of_project(path: &str) -> bool {
     !path.starts_with("checks/")
 }
 
-/// Writes one file; a link or a file where a folder has to be gives way, so that nothing outside is written.
+/// Puts in place of a file what keeps nothing that is written to it, and is empty for whoever reads it.
+pub(in crate::gate) fn lay_sink(root: &Path, path: &Path) -> Result<()> {
+    let full = make_room(root, path)?;
+    symlink("/dev/null", full).with_context(|| format!("could not lay a link over `{}`", path.display()))
+}
+
+/// Writes one file.
 fn lay(root: &Path, path: &Path, bytes: &[u8], mode: Mode) -> Result<()> {
+    let full = make_room(root, path)?;
     let context = || format!("could not lay the approved `{}` over the tree", path.display());
+    fs::write(&full, bytes).with_context(context)?;
+    let bits = if mode == Mode::Executable { 0o755 } else { 0o644 };
+    fs::set_permissions(&full, fs::Permissions::from_mode(bits)).with_context(context)
+}
+
+/// Makes the folders on the way to a file and removes what lies in its place; a link or a file where a folder has to be gives
+/// way, so that nothing outside is written.
+fn make_room(root: &Path, path: &Path) -> Result<PathBuf> {
+    let context = || format!("could not make room for `{}` in the tree", path.display());
     let mut at = root.to_owned();
     for folder in path.parent().into_iter().flat_map(Path::components) {
         at.push(folder);
@@ -70,9 +88,7 @@ fn lay(root: &Path, path: &Path, bytes: &[u8], mode: Mode) -> Result<()> {
     }
     let full = root.join(path);
     remove(&full)?;
-    fs::write(&full, bytes).with_context(context)?;
-    let bits = if mode == Mode::Executable { 0o755 } else { 0o644 };
-    fs::set_permissions(&full, fs::Permissions::from_mode(bits)).with_context(context)
+    Ok(full)
 }
 
 /// Removes one file or folder; where a link leads to it, the link goes and not what it leads to.
@@ -103,7 +119,6 @@ fn remove(path: &Path) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use std::path::PathBuf;
 
     fn file(path: &str, bytes: &str) -> Pinned {
         let id = Some(crate::project::blob_id(bytes.as_bytes()));

@@ -114,3 +114,47 @@ fn a_test_that_rewrites_its_data_and_puts_it_back_passes_where_the_text_of_the_c
     assert!(detail.contains("its text has to say so: `touch tests/state.txt` is enough"), "{detail}");
     assert!(bench.judge(&saying).proves());
 }
+
+/// A report that a run of the check left behind was committed with the work.
+fn with_committed_report(bench: &Bench, program: &str) {
+    bench.write("report.xml", "of an earlier run\n");
+    bench.write("program.sh", program);
+    bench.work();
+}
+
+#[test]
+fn a_committed_report_that_the_check_makes_anew_refuses_nothing_and_is_left_as_it_was() {
+    for bench in [Bench::new(), Bench::in_place()] {
+        let check = bench.approved("sh program.sh && grep after src/product.txt");
+        with_committed_report(&bench, "date +%N >report.xml; date +%N >>report.xml");
+        let verdict = bench.judge(&check);
+        assert!(verdict.proves(), "{verdict:?}");
+        let disclosed = verdict.to_evidence()["disclosed"].to_string();
+        assert!(
+            disclosed.contains("where nothing is kept of it: `report.xml`; it belongs into `.gitignore`"),
+            "{disclosed}"
+        );
+        assert_eq!(fs::read_to_string(bench.root().join("report.xml")).unwrap(), "of an earlier run\n");
+        assert_eq!(bench.project.uncommitted().unwrap(), [""; 0]);
+    }
+}
+
+#[test]
+fn a_changed_file_that_something_reads_or_that_was_there_before_still_refuses() {
+    let anew = "date +%N >report.xml";
+    for bench in [Bench::new(), Bench::in_place()] {
+        let check = bench.approved("sh program.sh && grep after src/product.txt");
+        // It rests on what it wrote, also by way of another name.
+        for reading in ["; grep . report.xml", " && mv report.xml x && cp x report.xml && rm x"] {
+            with_committed_report(&bench, &format!("{anew}{reading}"));
+            assert_eq!(bench.finding(&check), Finding::TreeMoved, "{reading}");
+            bench.git("checkout -q -f HEAD");
+        }
+        // It came before the check was approved.
+        with_committed_report(&bench, anew);
+        let later = Known { since: Some(bench.commit()), ..bench.known(&check) };
+        assert_eq!(bench.judge_knowing(&check, &later).finding(), Finding::TreeMoved);
+        bench.git("checkout -q -f HEAD");
+        assert!(bench.judge(&check).proves());
+    }
+}
