@@ -58,6 +58,13 @@ fn changed(path: &str, old: Option<&[u8]>, new: Option<&[u8]>) -> String {
     let (Some(old), Some(new)) = (old.and_then(text), new.and_then(text)) else {
         return format!("`{path}` is not what was approved");
     };
+    // A diff would show the same line twice.
+    if old.replace("\r\n", "\n") == new.replace("\r\n", "\n") {
+        return format!(
+            "`{path}` has other line ends than were approved; where git writes them so at a checkout (`core.autocrlf`, \
+             `.gitattributes`), `{path} text eol=lf` in `.gitattributes` says which are meant"
+        );
+    }
     let diff = TextDiff::configure().timeout(COMPARING).diff_lines(old.as_str(), new.as_str());
     let shown = diff.unified_diff().header("approved", "now").to_string();
     format!("`{path}` is not what was approved\n{}", shown.trim_end())
@@ -89,6 +96,20 @@ mod tests {
             `b` was absent at approval and is there now\n`c` was there at approval and is gone\n\
             `d` is new beside the files that were approved";
         assert_eq!(difference(&pins, &now, &|_| Some(b"one\nold\n".to_vec())).unwrap(), expected);
+    }
+
+    #[test]
+    fn of_line_ends_alone_no_two_equal_lines_are_shown() {
+        let told = |old: &'static str, new| {
+            difference(&pins(&[("a", Some("1"))]), &[file("a", Some("2"), new)], &|_| Some(old.into())).unwrap()
+        };
+        for text in [told("one\ntwo\n", "one\r\ntwo\r\n"), told("one\r\ntwo\n", "one\ntwo\n")] {
+            assert!(
+                text.starts_with("`a` has other line ends than were approved; ") && !text.contains("one"),
+                "{text}"
+            );
+        }
+        assert!(told("one\n", "one\r\nmore\r\n").contains("+more"));
     }
 
     #[test]

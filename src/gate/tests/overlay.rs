@@ -174,3 +174,18 @@ fn evidence_says_in_what_form_a_check_is_kept() {
     assert_eq!(form("sh $LONGHAUL_CHECKS/a.sh"), "files of memory");
     assert_eq!(form("sh tests/a.sh"), "files of the project");
 }
+
+#[test]
+fn line_ends_that_a_checkout_writes_anew_do_not_decide_and_are_told_as_such() {
+    let bench = Bench::new();
+    bench.write("tests/a.sh", "grep -q after src/product.txt\n");
+    bench.commit();
+    let check = bench.approved("sh tests/a.sh");
+    bench.work();
+    bench.git("config core.autocrlf true");
+    let verdict = bench.judge(&check);
+    assert!(verdict.proves(), "{verdict:?}");
+    assert!(verdict.trial().detail().contains("`tests/a.sh` has other line ends than were approved"), "{verdict:?}");
+    bench.git("config core.autocrlf false");
+    assert_eq!(bench.judge(&check).trial().detail(), "");
+}
