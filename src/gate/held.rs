@@ -12,6 +12,7 @@ use crate::project::path_of;
 use anyhow::Context;
 use anyhow::Result;
 use std::collections::BTreeMap;
+use std::ffi::OsStr;
 use std::fs;
 use std::os::unix::fs::MetadataExt;
 use std::os::unix::fs::PermissionsExt;
@@ -54,6 +55,40 @@ impl Held {
     pub(in crate::gate) fn marks(&self, folder: &Path) -> Marks {
         Marks::of(folder, &self.watched)
     }
+
+    /// Says what to do about a held file that could not be written, as this output tells.
+    pub(in crate::gate) fn told_of_writing(&self, said: &str) -> Option<String> {
+        let path = named_last(said, &self.files)?.to_string_lossy();
+        let way_out = where_it_has_to(&path);
+        Some(format!("`{path}` decides, so it cannot be written while the check runs; {way_out}"))
+    }
+}
+
+/// Returns the file that the first line about a read-only file names, last where it names several: the others are who says it.
+/// Whoever says it may be in the file's folder.
+fn named_last<'a>(said: &str, files: &'a [PathBuf]) -> Option<&'a PathBuf> {
+    let mut lines = said.lines().filter(|line| line.contains("Read-only file system") || line.contains("EROFS"));
+    let end = |line: &str, name: &OsStr| {
+        let name = name.to_string_lossy();
+        line.rfind(&*name).map(|at| at + name.len())
+    };
+    let named = |line: &str, path: &PathBuf| {
+        let by_name = end(line, path.file_name()?)?;
+        Some((by_name, end(line, path.as_os_str()) == Some(by_name)))
+    };
+    let last = |line: &str| {
+        let files = files.iter().filter_map(|path| Some((named(line, path)?, path)));
+        files.max_by_key(|(at, _)| *at).map(|(_, path)| path)
+    };
+    lines.find_map(last)
+}
+
+/// Says what a person does about a check that writes one of its own files.
+pub(in crate::gate) fn where_it_has_to(path: &str) -> String {
+    format!(
+        "where the check has to write it, its text has to say so: `touch {path}` is enough; or unpin it by `\"!{path}\"` in its \
+         `closure`"
+    )
 }
 
 impl CheckFiles {
@@ -172,5 +207,19 @@ mod tests {
         let held = of(Some("chmod +x b.sh"));
         assert_eq!(held.files, ["c.sh"].map(PathBuf::from));
         assert_eq!(held.watched, ["b.sh", "c.sh", "gone.sh"].map(PathBuf::from), "an agent may change the init script");
+    }
+
+    #[test]
+    fn of_a_line_about_a_read_only_file_the_file_is_found() {
+        let files = ["tests/a.sh", "tests/b/state.txt", "tests/state.txt"].map(PathBuf::from);
+        for (said, expected) in [
+            ("tests/a.sh: 1: cannot create state.txt: Read-only file system", "tests/state.txt"),
+            ("tests/a.sh: 1: cannot create tests/b/state.txt: Read-only file system", "tests/b/state.txt"),
+            ("x\nOSError: [Errno 30] Read-only file system: '/p/tests/state.txt'", "tests/state.txt"),
+            ("Error: EROFS: read-only file system, open '/p/tests/b/state.txt'", "tests/b/state.txt"),
+        ] {
+            assert_eq!(named_last(said, &files), Some(&PathBuf::from(expected)), "{said}");
+        }
+        assert_eq!(named_last("tests/a.sh: state.txt is wrong\ntouch: /etc/x: Read-only file system", &files), None);
     }
 }

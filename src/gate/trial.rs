@@ -11,6 +11,7 @@ use crate::gate::Settings;
 use crate::gate::executed::Deciding;
 use crate::gate::held::Held;
 use crate::gate::held::Marks;
+use crate::gate::held::where_it_has_to;
 use crate::gate::shell::Shell;
 use crate::gate::stage::host_environment;
 use crate::gate::verdict::Trial;
@@ -181,14 +182,9 @@ impl<'a> Run<'a> {
     /// Says of a file that the check could not write that it is held.
     fn tell_held_file(&self, trial: &mut Trial) {
         let said = trial.output.as_ref().map(|output| output.text()).unwrap_or_default();
-        let lines = || said.lines().filter(|line| line.contains("Read-only file system") || line.contains("EROFS"));
-        let is_said = |path: &&PathBuf| lines().any(|line| line.contains(&*path.to_string_lossy()));
-        let held = self.held.files.iter().find(is_said).filter(|_| trial.finding != Finding::Passed);
-        if let Some(path) = held.filter(|_| self.sandbox.level() == Level::Bubblewrap) {
-            let path = path.display();
-            trial.add(&format!(
-                "`{path}` decides, so it cannot be written while the check runs, unless its text does it"
-            ));
+        let told = self.held.told_of_writing(&said).filter(|_| trial.finding != Finding::Passed);
+        if let Some(told) = told.filter(|_| self.sandbox.level() == Level::Bubblewrap) {
+            trial.add(&told);
         }
     }
 
@@ -283,10 +279,9 @@ impl<'a> Run<'a> {
             }
             if let (Finding::Passed, Some(path)) = (trial.finding, marks.touched()) {
                 trial.finding = Finding::TreeMoved;
-                trial.detail = format!(
-                    "`{path}`, which decides, was written, moved or replaced while the check ran; where the check has to \
-                     write it, its text has to say so: `touch {path}` is enough"
-                );
+                let way_out = where_it_has_to(&path);
+                trial.detail =
+                    format!("`{path}`, which decides, was written, moved or replaced while the check ran; {way_out}");
             }
             trial.flipped = passes > 0 && trial.finding != Finding::Passed && trial.finding.is_result();
             passes += u32::from(trial.finding == Finding::Passed);

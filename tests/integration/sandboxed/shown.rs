@@ -194,3 +194,33 @@ fn a_key_that_is_shown_by_name_is_there_and_no_other() {
         }
     }
 }
+
+/// A test that rewrites a file of its folder and puts it back; who may write it is for the check to say.
+#[test]
+fn a_pinned_file_that_a_test_rewrites_is_named_with_both_ways_out_and_either_lets_it() {
+    let test = "cp -p state.txt k; echo 2 >state.txt; cp -p k state.txt; rm k; test -f ../a\n";
+    let project = Project::ready().sandboxed();
+    project.write("tests/a.sh", &format!("set -e; cd tests; {test}"));
+    project.write("tests/state.txt", "1\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "tests"]);
+    let check = |text: &str, closure: &str| {
+        let check = format!(r#"{{"run": "{text}", "closure": ["tests"{closure}]}}"#);
+        let list = format!(r#"[{{"id": "a", "title": "a", "check": {check}}}]"#);
+        project.run_with(["feature", "add", "-"], &list).exits(0);
+        project.write("a", "");
+        project.git(["add", "-A"]);
+        project.git(["commit", "-qm", "work"]);
+        let found = project.run(["check", "a"]);
+        project.git(["rm", "-qf", "a"]);
+        project.git(["commit", "-qm", "away"]);
+        project.run(["feature", "remove", "a"]).exits(0);
+        found
+    };
+    check("sh tests/a.sh", "")
+        .exits(8)
+        .shows("`tests/state.txt` decides, so it cannot be written while the check runs")
+        .shows("`touch tests/state.txt` is enough; or unpin it by `\"!tests/state.txt\"` in its `closure`");
+    check("touch tests/state.txt; sh tests/a.sh", "").exits(0);
+    check("sh tests/a.sh", r#", "!tests/state.txt""#).exits(0);
+}
