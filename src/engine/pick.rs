@@ -104,11 +104,21 @@ fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String
 /// Says that a person has to approve what the check of a feature names and nobody approved.
 pub fn unapproved(feature: &Feature) -> String {
     let id = &feature.id;
-    let files: Vec<String> = feature.unapproved.iter().map(|path| format!("`{path}`")).collect();
+    let pins = feature.check.as_ref().map(|check| &check.pins);
+    let is_approved = |path: &&String| matches!(pins.and_then(|pins| pins.get(*path)), Some(Some(_)));
+    let (more, new): (Vec<&String>, Vec<&String>) = feature.unapproved.iter().partition(is_approved);
+    let named = |files: Vec<&String>, what: &str| {
+        let files: Vec<String> = files.into_iter().map(|path| format!("`{path}`")).collect();
+        (!files.is_empty()).then(|| format!("{what}: {}", files.join(", ")))
+    };
+    let why = [
+        named(new, "its check names files that were not there when it was approved, and runs without them"),
+        named(more, "it passes only with what was added to files of its check since they were approved"),
+    ];
     format!(
-        "{id} waits for a person: its check names files that were not there when it was approved, and runs without them: {}; \
-         `longhaul accept {id}` approves them as they are now, `longhaul feature reopen {id}` tries it again without",
-        files.join(", ")
+        "{id} waits for a person: {}; `longhaul accept {id}` approves them as they are now, `longhaul feature reopen {id}` \
+         tries it again without",
+        why.into_iter().flatten().collect::<Vec<_>>().join("; ")
     )
 }
 

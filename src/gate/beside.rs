@@ -1,9 +1,12 @@
-//! A second run of a check that failed, with the files that came beside the approved ones: do they make the difference?
+//! A second run of a check that failed, with what came beside the approved files and was added to them: does that make the
+//! difference?
 
 use crate::gate::Check;
 use crate::gate::Finding;
 use crate::gate::Gate;
 use crate::gate::Known;
+use crate::gate::Pin;
+use crate::gate::Pinned;
 use crate::gate::closure::Reading;
 use crate::gate::closure::closure;
 use crate::gate::stage::PinnedBytes;
@@ -13,30 +16,35 @@ use crate::project::Head;
 use anyhow::Result;
 
 impl Gate<'_> {
-    /// Returns the files among `beside`, which were taken out of the tested tree, if the check fails for want of them alone.
-    /// That proves nothing: nobody approved them. The tree of the first run must be gone: there is room for one.
+    /// Returns the files among `others`, in whose place something else was tested, if the check fails for want of them alone:
+    /// those that came beside the approved ones, and approved ones that have more in them now. That proves nothing, since
+    /// nobody approved it; where something approved is missing, nobody need look. The tree of the first run must be gone:
+    /// there is room for one.
     pub(in crate::gate) fn wanted_beside(
         &self,
         trial: &Trial,
         check: &Check,
         known: &Known,
-        beside: Vec<String>,
+        others: &[String],
         tree: &str,
         pinned: PinnedBytes,
     ) -> Result<Vec<String>> {
-        if beside.is_empty() || !trial.finding.is_red() {
+        if others.is_empty() || !trial.finding.is_red() {
+            return Ok(Vec::new());
+        }
+        let mut now = closure(self.project, check, &self.files, Reading::Pinned)?;
+        now.retain(|file| others.contains(&file.path) && is_new_or_more(file, check, pinned));
+        if now.is_empty() {
             return Ok(Vec::new());
         }
         let mut open = check.clone();
-        let now = closure(self.project, check, &self.files, Reading::Pinned)?;
-        open.pins
-            .extend(now.iter().filter(|file| beside.contains(&file.path)).map(|file| (file.path.clone(), file.pin())));
+        open.pins.extend(now.iter().map(|file| (file.path.clone(), file.pin())));
         let site = self.site(&open, known, tree)?;
         let passes = match self.stage(&open, &site, tree, pinned)? {
             Ok(staged) => self.run(&open, open.runs, &staged)?.finding == Finding::Passed,
             Err(_) => false,
         };
-        Ok(if passes { beside } else { Vec::new() })
+        Ok(if passes { now.into_iter().map(|file| file.path).collect() } else { Vec::new() })
     }
 
     /// Judges a check that was approved only now on an earlier commit, with its approved files laid over that. None where no
@@ -64,5 +72,35 @@ impl Gate<'_> {
         }
         let head = Head { commit: commit.to_owned(), tree, branch: None };
         Ok(Some(Verdict::new(trial, self.circumstances(feature, check, Some(&head), Some(&staged)))))
+    }
+}
+
+fn is_new_or_more(file: &Pinned, check: &Check, pinned: PinnedBytes) -> bool {
+    let Some(Some(pin)) = check.pins.get(&file.path) else { return true };
+    let pin = Pin::read(pin);
+    let approved = pinned(pin.id).filter(|_| pin.mode.is_none_or(|mode| mode == file.mode));
+    approved.zip(file.bytes.as_deref()).is_some_and(|(approved, now)| has_more(&approved, now))
+}
+
+/// Tells whether each line of the one is in the other, in the same order, and others too. What was empty asked for nothing
+/// that could be kept.
+fn has_more(approved: &[u8], now: &[u8]) -> bool {
+    let mut lines = now.split(|byte| *byte == b'\n');
+    let mut kept = approved.split(|byte| *byte == b'\n').filter(|line| !line.is_empty()).peekable();
+    kept.peek().is_some() && approved != now && kept.all(|line| lines.any(|other| other == line))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::has_more;
+
+    #[test]
+    fn what_was_added_to_is_told_from_what_was_changed() {
+        let more = |now: &str| has_more(b"one\n\ntwo\n", now.as_bytes());
+        assert!(more("one\ntwo\nthree\n") && more("zero\none\n\nmore\ntwo") && more("one\ntwo\n"));
+        assert!(
+            !more("one\n") && !more("two\none\n") && !more("one # off\ntwo\n") && !more("") && !more("one\n\ntwo\n")
+        );
+        assert!(!has_more(b"\n", b"one\n"));
     }
 }

@@ -106,9 +106,9 @@ impl Gate<'_> {
         let looked = self.look_at_tree(&mut trial, check, &tree, &head)?;
         self.refuse_versions_of_git(&mut trial, check, &tree, pinned);
         let mut circumstances = self.circumstances(feature, check, Some(&head), Some(&tree));
-        let mut beside = self.came_beside(check, &tree);
+        let mut others = self.taken_out(check, &tree, &|pin| pin != Some(&None));
         // What tools load by themselves is no test that somebody may have been asked for.
-        beside.retain(|path| !soft.contains(path));
+        others.retain(|path| !soft.contains(path));
         drop(tree);
         let of_no_account = self.judge_changes(&mut trial, check, known, &looked.changed, &head.tree, pinned)?;
         circumstances.disclosed.extend(of_no_account);
@@ -117,7 +117,7 @@ impl Gate<'_> {
             trial.finding = Finding::AlreadyGreen;
             trial.add("no earlier tree is recorded on which this check did not pass");
         }
-        let wanted = self.wanted_beside(&trial, check, known, beside, &head.tree, pinned)?;
+        let wanted = self.wanted_beside(&trial, check, known, &others, &head.tree, pinned)?;
         circumstances.unapproved.extend(wanted);
         if let Some(red) = red {
             self.look_back(&mut trial, check, known, red, pinned)?;
@@ -304,16 +304,12 @@ impl Gate<'_> {
         }
     }
 
-    /// Lists the files that were absent at approval and were taken out of the tree, but not those that the check writes itself.
+    /// Lists the files that were absent at approval and were taken out of the tree.
     fn unapproved(&self, check: &Check, tree: &Tree) -> Vec<String> {
         self.taken_out(check, tree, &|pin| pin == Some(&None))
     }
 
-    /// Lists the files beside the approved ones that were taken out of the tree.
-    fn came_beside(&self, check: &Check, tree: &Tree) -> Vec<String> {
-        self.taken_out(check, tree, &|pin| pin.is_none())
-    }
-
+    /// Lists the files with such a pin that were laid over or taken out, but not those that the check writes itself.
     fn taken_out(&self, check: &Check, tree: &Tree, of: &dyn Fn(Option<&Option<String>>) -> bool) -> Vec<String> {
         let texts = texts(check, &self.files);
         let written = Written::by(texts.iter().map(String::as_str));

@@ -293,3 +293,48 @@ fn no_feature_waits_for_a_test_that_fails_and_none_is_proven_by_one_that_asks_fo
     project.run(["accept", "a"]).exits(0).prints("it is not known to have failed before");
     assert_eq!(project.status("a"), "already green");
 }
+
+/// A project whose check asks a test file that is approved, of which this is written.
+fn with_a_test_file(check: &str, agent: &str) -> Project {
+    let project = Project::ready();
+    project.write("tests/all.sh", "set -e\ncase \"$1\" in\nadd) true ;;\n*) false ;;\nesac\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "test"]);
+    project.feature("a", check).model([session([reply([bash(agent)]), reply([hand_over()])])])
+}
+
+const ADDS_A_CASE: &str = "sed -i 's/^\\*)/sub) test -f sub ;;\\n*)/' tests/all.sh";
+
+#[test]
+fn a_feature_that_fails_for_want_of_a_case_added_to_an_approved_test_waits_for_a_person_and_is_proven_then() {
+    for place in ["clean", "in-place"] {
+        let agent = format!("touch sub; {ADDS_A_CASE}");
+        let project = with_a_test_file("sh tests/all.sh sub", &agent).variable("LONGHAUL_GATE_CHECKOUT", place);
+
+        project
+            .run(["run"])
+            .exits(4)
+            .tells("a waits for a person: it passes only with what was added to files of its check since they were approved")
+            .tells("`tests/all.sh`; `longhaul accept a` approves them");
+        assert_eq!((project.status("a"), asked(&project).len()), ("waiting".to_owned(), 1), "{place}");
+        assert_eq!(project.stored("a")["passes"], false);
+
+        let accepted = project.run(["accept", "a"]);
+        accepted.exits(0).prints("+sub) test -f sub ;;");
+        // Only a tree of its own shows how the new case ends on the commit before.
+        let state = if place == "clean" { "proven" } else { "already green" };
+        assert_eq!(project.status("a"), state);
+    }
+}
+
+/// The twins: a case that fails too, and a test of which something was taken away.
+#[test]
+fn no_feature_waits_for_an_added_case_that_fails_or_for_a_changed_one() {
+    let project = with_a_test_file("sh tests/all.sh sub", ADDS_A_CASE);
+    project.run(["run", "--sessions", "1"]).exits(3);
+    assert_eq!(project.status("a"), "open");
+
+    let project = with_a_test_file("sh tests/all.sh sub", "sed -i 's/false/true/' tests/all.sh");
+    project.run(["run", "--sessions", "1"]).exits(3).shows("+*) true ;;");
+    assert_eq!(project.status("a"), "open");
+}
