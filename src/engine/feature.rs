@@ -126,10 +126,12 @@ pub(in crate::engine) fn save_approved(
     subject: &str,
 ) -> Result<()> {
     let pinned = pin(ws, &mut checklist, ids)?;
+    // A repository that git cannot look at is told before anything is kept.
+    let clean = is_clean(ws)?;
     let origin = ws.origin(None, None);
     let told: Vec<Fact> = ids.iter().map(|id| Fact::approval(&checklist, id)).collect();
     ws.save_told(&checklist, subject, &told, pinned, &origin)?;
-    baselines_if_clean(ws)
+    baselines_if(clean, ws)
 }
 
 /// Tells of a check that only runs what the agent may write: a script, or a test that is not there yet.
@@ -212,9 +214,13 @@ pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[S
     Ok(changes)
 }
 
-/// Runs the baselines now if the project has a clean commit to stand on; the next run does it otherwise.
-fn baselines_if_clean(ws: &mut Workspace) -> Result<()> {
-    let clean = ws.project.head()?.is_some() && ws.project.changes()?.tracked.is_empty();
+/// Tells whether the project has a clean commit to stand on.
+fn is_clean(ws: &Workspace) -> Result<bool> {
+    Ok(ws.project.head()?.is_some() && ws.project.changes()?.tracked.is_empty())
+}
+
+/// Runs the baselines now if the project is clean; the next run does it otherwise.
+fn baselines_if(clean: bool, ws: &mut Workspace) -> Result<()> {
     if !clean {
         ws.notice("the new checks run at the start of the next run: the project has no clean commit yet");
         return Ok(());
@@ -244,7 +250,7 @@ pub fn reopen(ws: &mut Workspace, id: &str) -> Result<State> {
     let feature = checklist.find(id)?;
     let runs = feature.check.as_ref().is_some_and(|check| check.kind == gate::Kind::Command);
     if runs && feature.baseline.is_none() {
-        baselines_if_clean(ws)?;
+        baselines_if(is_clean(ws)?, ws)?;
     }
     Ok(ws.checklist()?.state(id, &ws.tree()?))
 }

@@ -48,6 +48,10 @@ const OF_THE_MACHINE: [&str; 10] = [
     ".lock'",
 ];
 
+/// What git says of a filter that is a process of its own and went away.
+const OF_PROCESSES: [&str; 3] =
+    ["the remote end hung up unexpectedly", "initialization for subprocess '", "external filter '"];
+
 /// A working tree other than the project's, with its index.
 #[derive(Clone, Debug)]
 pub struct Elsewhere {
@@ -195,6 +199,14 @@ fn way_out(said: &str, git_folder: &Path) -> Option<String> {
             git_folder.join("info/attributes").display()
         ));
     }
+    // A filter that runs as a process of its own goes without a word of git's about which it was.
+    if OF_PROCESSES.iter().any(|words| said.contains(words)) {
+        return Some(
+            "a filter that git needs did not start: `git config --get-regexp '^filter\\.'` shows which there are and what they \
+             run; install that (such as git-lfs), or let files go without it: `git config --unset filter.NAME.required`"
+                .to_owned(),
+        );
+    }
     said.contains(FIXED).then(|| unfix(git_folder))
 }
 
@@ -255,6 +267,10 @@ mod tests {
         assert!(
             out("error: unable to create temporary file: Operation not permitted")
                 .contains("chattr -R -i -a '/p/.git'")
+        );
+        assert!(
+            out("git-lfs filter-process: 1: git-lfs: not found\nfatal: the remote end hung up unexpectedly")
+                .contains("install that (such as git-lfs)")
         );
         assert_eq!(out("fatal: bad object"), "");
     }

@@ -302,11 +302,32 @@ fn unopened(dir: &Path, environment: &BTreeMap<String, String>, error: &git2::Er
         return Failure::new(Kind::Failed, text).hint(way_out);
     }
     let text = format!("could not open the git repository around `{}`: {}", dir.display(), error.message());
+    if let Some(way_out) = unread_form(error.message()) {
+        return Failure::usage(text).hint(way_out);
+    }
     let home = environment.get("HOME").filter(|home| std::fs::read_dir(home).is_err());
     Failure::new(Kind::Failed, text).hint(match home {
         Some(home) => format!("HOME is `{home}`, which you cannot read: set it to your own home"),
         None => "`git status` there says more".to_owned(),
     })
+}
+
+/// Says what to do about a repository in a form that cannot be read here, if that is what was said of it.
+fn unread_form(said: &str) -> Option<&'static str> {
+    match () {
+        () if said.contains("object format") => Some(
+            "longhaul reads repositories with SHA-1 names only; this makes one with the same history: `git init \
+             --object-format=sha1 ../NEW && git fast-export --all | git -C ../NEW fast-import`",
+        ),
+        () if said.to_ascii_lowercase().contains("extensions.refstorage") => Some(
+            "longhaul reads repositories with refs in files only; this makes one with the same branches: `git clone \
+             --ref-format=files . ../NEW`",
+        ),
+        () if said.contains("unsupported extension") => {
+            Some("longhaul reads no repository with that extension: `git config --get-regexp '^extensions'` lists them")
+        }
+        () => None,
+    }
 }
 
 /// Returns the id git would give a file of these bytes.

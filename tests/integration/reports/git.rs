@@ -206,3 +206,58 @@ fn e23_a_project_whose_git_folder_is_gone_is_not_the_one_around_it() {
     assert_eq!(within(&inner, &["feature", "list"]).0, Some(0));
     assert!(!around.memory_git(["log", "--format=%s"]).contains(" g"));
 }
+
+/// Runs a text as a person would, and tells whether it ended well.
+fn shell(project: &Project, text: &str) -> bool {
+    let mut command = std::process::Command::new("sh");
+    command.args(["-c", text]).current_dir(project.root()).env_clear().envs(project.environment());
+    command.output().is_ok_and(|output| output.status.success())
+}
+
+/// A repository in a form that cannot be read told git's words alone.
+#[test]
+fn e30_a_repository_in_an_unread_form_is_told_with_the_way_to_one_that_is_read() {
+    for (form, way_out) in [
+        (
+            "--object-format=sha256",
+            "git init --object-format=sha1 ../NEW && git fast-export --all | git -C ../NEW fast-import",
+        ),
+        ("--ref-format=reftable", "git clone --ref-format=files . ../NEW"),
+    ] {
+        let project = Project::unborn();
+        std::fs::remove_dir_all(project.root().join(".git")).unwrap();
+        if !shell(&project, &format!("git init -q {form}")) {
+            return crate::support::skipped(&format!("git knows no `{form}`"));
+        }
+        project.git(["commit", "-q", "--allow-empty", "-m", "start"]);
+        project.run(["init"]).exits(2).tells(way_out);
+        assert!(shell(&project, way_out), "{way_out}");
+        let new = project.root().with_file_name("NEW");
+        let init = project.command(["init"]).current_dir(&new).output().unwrap();
+        assert!(init.status.success(), "{init:?}");
+        assert_eq!(project.git(["-C", &new.display().to_string(), "log", "--all", "--format=%s"]), "start");
+    }
+}
+
+/// A filter that the project needs was not installed: git's raw words, code 1, and the feature added all the same.
+#[test]
+fn e30_a_required_filter_that_is_not_installed_is_told_and_nothing_is_half_added() {
+    let project = Project::ready();
+    project.write("x.bin", "plain\n");
+    project.write(".gitattributes", "*.bin filter=far\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "files"]);
+    project.git(["config", "filter.far.process", "no-such-filter-program"]);
+    project.git(["config", "filter.far.required", "true"]);
+    // A file that is newer than the index is what git looks at.
+    project.write("x.bin", "plain\n");
+    let head = project.memory_git(["rev-parse", "HEAD"]);
+
+    let add = project.run(["feature", "add", "--id", "a", "--title", "a", "--check", "test -f a"]);
+    add.exits(7).tells("git config --unset filter.").tells(".required");
+    assert_eq!(project.memory_git(["rev-parse", "HEAD"]), head);
+    project.run(["run"]).exits(7).tells("git config --unset filter.");
+
+    project.git(["config", "--unset", "filter.far.required"]);
+    project.run(["feature", "add", "--id", "a", "--title", "a", "--check", "test -f a"]).exits(0);
+}
