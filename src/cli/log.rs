@@ -95,11 +95,25 @@ fn show(entry: &Entry, memory: &Store, args: &Args, context: &Context) -> Result
     Ok(())
 }
 
-/// Refuses a session and a feature that never were. Of those of long ago there may be commits and nothing else.
+/// Refuses a session, a feature and a path that never were. Of those of long ago there may be commits and nothing else.
 fn require_known(args: &Args, workspace: &Workspace) -> Result<()> {
     args.session.map(|session| engine::status::session(workspace, session)).transpose()?;
     args.feature.as_deref().map(|id| engine::status::feature(workspace, id)).transpose()?;
+    args.path.as_deref().map(|path| require_known_path(path, workspace)).transpose()?;
     Ok(())
+}
+
+/// Refuses a path that never was, other than that of a folder that is always meant to be there.
+fn require_known_path(path: &str, workspace: &Workspace) -> Result<()> {
+    let wanted = memory_path(path)?;
+    let is_folder =
+        ["", "notes", "checks"].iter().any(|folder| MemoryPath::relative(folder).is_ok_and(|known| known == wanted));
+    let filter = Filter { path: Some(wanted), limit: Some(1), ..Filter::default() };
+    if is_folder || workspace.memory.walk(&filter)?.next().is_some() {
+        return Ok(());
+    }
+    let text = format!("memory never held `{path}`");
+    Err(Failure::usage(text).hint("`longhaul memory view` lists what it holds, `longhaul log` what it held").into())
 }
 
 fn author(text: &str) -> Result<Author, String> {

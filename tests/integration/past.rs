@@ -57,6 +57,9 @@ fn a_log_follows_a_path_and_narrows_by_who_and_what() {
     assert!(subjects(&project, &["--author", "longhaul"]).contains(&"checklist: add login".to_owned()));
     project.run(["log", "--author", "me"]).exits(2).tells("there are `agent`, `longhaul`, `external`");
     project.run(["log", "--feature", "logn"]).exits(2).tells("did you mean `login`?");
+    project.run(["log", "nope"]).exits(2).tells("memory never held `nope`").tells("`longhaul memory view` lists");
+    project.run(["log", "features.json", "--author", "agent"]).exits(0).tells("no commit of the memory fits");
+    project.run(["log", "checks"]).exits(0).tells("no commit of the memory fits");
 }
 
 #[test]
