@@ -164,7 +164,11 @@ pub(super) fn new_check(check: &Value, approved_by: &str) -> Result<Value> {
     if let Some(unknown) = Check::unknown_key(check) {
         return Err(told(unknown.field, &unknown.reason));
     }
-    Check::read(check).map_err(|problem| told(problem.field, &problem.reason))?;
+    let read = Check::read(check).map_err(|problem| told(problem.field, &problem.reason))?;
+    if read.is_blank() {
+        let reason = "it holds nothing but comments: give the command that shows the feature";
+        return Err(told(Some("run".to_owned()), reason));
+    }
     let mut fields = match check {
         Value::Object(fields) => fields.clone(),
         run => Map::from_iter([("run".to_owned(), run.clone())]),

@@ -1,6 +1,7 @@
 //! A check as the checklist holds it: the command, its limits, and the files that decide with it.
 
 use crate::clock::duration;
+use crate::gate::empty::is_blank;
 use serde::de::DeserializeOwned;
 use serde_json::Map;
 use serde_json::Value;
@@ -140,6 +141,11 @@ impl Check {
             false => format!("known are {}", KEYS.map(|key| format!("`{key}`")).join(", ")),
         };
         Some(problem(unknown.as_str(), format!("not a key of a check; {hint}")))
+    }
+
+    /// Tells whether the command holds nothing that could run.
+    pub fn is_blank(&self) -> bool {
+        self.kind == Kind::Command && is_blank(&self.run)
     }
 
     /// Returns the digest of everything that decides the result; who approved it does not.

@@ -37,7 +37,8 @@ fn is_program(path: &str) -> bool {
     name != "__init__.py" && name.rsplit_once('.').is_some_and(|(_, ending)| PROGRAMS.contains(&ending))
 }
 
-fn is_blank(text: &str) -> bool {
+/// Tells whether a text holds nothing but blanks and comments.
+pub(in crate::gate) fn is_blank(text: &str) -> bool {
     text.lines().map(str::trim).all(|line| line.is_empty() || line.starts_with('#') || line.starts_with("//"))
 }
 

@@ -151,9 +151,13 @@ fn a_moved_feature_is_worked_on_in_its_new_turn() {
 
 #[test]
 fn a_check_that_is_at_fault_is_no_work_after_it_was_reopened() {
-    let faults = [("empty", "# later"), ("tree moved", "echo x >> README")];
+    let faults = [("empty", "sh tests/a.sh"), ("tree moved", "echo x >> README")];
     for (finding, check) in faults {
-        let project = Project::ready().feature("a", check).model([]);
+        let project = Project::ready();
+        project.write("tests/a.sh", "# later\n");
+        project.git(["add", "-A"]);
+        project.git(["commit", "-qm", "test"]);
+        let project = project.feature("a", check).model([]);
         assert_eq!(
             (project.status("a").as_str(), &project.stored("a")["last_verdict"]["verdict"]),
             ("blocked", &json!(finding))

