@@ -21,12 +21,15 @@ use std::time::Duration;
 use std::time::Instant;
 
 /// Longest time one `git` command may take; large trees on slow disks need minutes.
-const LIMIT: Duration = Duration::from_secs(600);
+pub(super) const LIMIT: Duration = Duration::from_secs(600);
 /// How long another git may keep a lock that ours needs, and how long is waited between two tries.
 const PATIENCE: Duration = Duration::from_secs(5);
 const PAUSE: Duration = Duration::from_millis(50);
 /// Most bytes of a listing that are read; a longer one is an error, never cut in silence.
 const LISTING: usize = 256 << 20;
+
+const NO_END: &str = "`git status` there shows whether it ends: a filter that git runs may not, \
+    `git config --get-regexp '^filter\\.'` lists them";
 
 /// Lines of what git says of a failure that are told.
 const SAID: usize = 10;
@@ -114,7 +117,7 @@ impl Project {
         command.env.insert("GIT_TERMINAL_PROMPT".into(), "0".into());
         committed::pin_down(&mut command.env, self.repository.path(), &self.common_dir, &self.root);
         command.stdin = stdin;
-        command.limit = LIMIT;
+        command.limit = self.limit;
         command.keep = LISTING;
         command.errors = Errors::Apart;
         // As a rule nothing is left, and to make sure by reading the list of all processes takes longer than most commands.
@@ -141,6 +144,7 @@ impl Project {
                 let said = said.map_or_else(|| "it said nothing".to_owned(), first_lines);
                 let text = format!("`git {name}` failed in `{}` ({exit}): {said}", self.root.display());
                 match way_out(&said, &self.common_dir) {
+                    None if exit == Exit::TimedOut => Err(Failure::new(Kind::Failed, text).hint(NO_END).into()),
                     Some(hint) => Err(Failure::new(Kind::Integrity, text).hint(hint).into()),
                     None => bail!(text),
                 }

@@ -49,6 +49,7 @@ use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
 use std::sync::Arc;
+use std::time::Duration;
 use tempfile::TempDir;
 
 pub use beneath::content_beneath;
@@ -108,6 +109,8 @@ pub struct Project {
     environment: BTreeMap<String, String>,
     repository: Repository,
     held: Option<Arc<Held>>,
+    /// Longest time one `git` command may take.
+    limit: Duration,
     /// Values that no new file brings into a commit.
     withheld: Secrets,
 }
@@ -154,7 +157,16 @@ impl Project {
             *path = process::path_outside(path, &root);
         }
         let pointer = Pointer::of(&root);
-        Ok(Some(Self { root, pointer, common_dir, environment, repository, held: None, withheld: Secrets::default() }))
+        Ok(Some(Self {
+            root,
+            pointer,
+            common_dir,
+            environment,
+            repository,
+            held: None,
+            limit: command::LIMIT,
+            withheld: Secrets::default(),
+        }))
     }
 
     /// Runs every later `git` in a sandbox of its own, with the user's settings of git but nothing else of the home. `git`
@@ -185,6 +197,11 @@ impl Project {
         // Whatever runs in there has no use for the rest.
         self.environment.retain(|name, _| GIT_VARIABLES.iter().any(|known| name.starts_with(known)));
         Ok(())
+    }
+
+    /// Lets no later `git` take longer than this: who only looks around does not wait for one that never ends.
+    pub fn limit_git(&mut self, limit: Duration) {
+        self.limit = limit;
     }
 
     /// Returns the one folder outside of the project that a held `git` can write into.

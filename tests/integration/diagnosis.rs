@@ -205,3 +205,25 @@ fn a_home_that_cannot_be_read_is_no_missing_repository() {
     run.exits(1).prints("missing  project    could not open the git repository around `").hides("none here");
     run.prints(&format!("→ HOME is `{circle}`, which you cannot read: set it to your own home"));
 }
+
+#[test]
+fn a_git_that_never_ends_is_told_and_not_waited_for() {
+    let project = Project::ready();
+    project.write("x.bin", "plain\n");
+    project.write(".gitattributes", "*.bin filter=far\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "files"]);
+    project.git(["config", "filter.far.clean", "sleep 600"]);
+    // Changed, so that git asks the filter.
+    project.write("x.bin", "other\n");
+    for mode in ["off", "auto"] {
+        let start = std::time::Instant::now();
+        let run = project.run(["doctor", "--set", &format!("sandbox.mode={mode}")]);
+        run.exits(1)
+            .prints("missing  tree       `git status` failed in")
+            .prints("(timed out)")
+            .prints("a filter that git runs may not");
+        run.prints("ok       checkout   clean");
+        assert!(start.elapsed().as_secs() < 60, "{:?}", start.elapsed());
+    }
+}

@@ -1,6 +1,7 @@
 //! The machine itself: git, shells, what can hold the agent's commands.
 
 use super::Finding;
+use super::GIT_LIMIT;
 use super::programs::way_to_get;
 use crate::failure::Failure;
 use crate::process;
@@ -15,7 +16,6 @@ use crate::sandbox::Mode;
 use crate::sandbox::WhyPlain;
 use std::collections::BTreeMap;
 use std::path::Path;
-use std::time::Duration;
 
 /// The surroundings of a command, and what was asked for in them.
 pub struct Machine<'a> {
@@ -67,10 +67,14 @@ pub fn machine(machine: &Machine<'_>) -> Vec<Finding> {
 fn git(machine: &Machine<'_>) -> Finding {
     let path = machine.outer.get("PATH").map_or(machine.path, String::as_str);
     let environment = BTreeMap::from([("PATH".to_owned(), path.to_owned())]);
-    let command = Command::new("git", &["--version"], Path::new("/"), environment).limit(Duration::from_secs(10));
+    let command = Command::new("git", &["--version"], Path::new("/"), environment).limit(GIT_LIMIT);
     let finished = process::run(&command, &Interrupt::new());
     match finished.exit {
         Exit::Code(0) => Finding::ok("git", finished.output.text().trim()),
+        Exit::TimedOut => {
+            let way_out = "`command -v git` says which one that is";
+            Finding::missing("git", format!("`git` does not end: {}", Exit::TimedOut), way_out)
+        }
         exit => Finding::missing("git", format!("`git` does not run: {exit}"), get("git")),
     }
 }

@@ -12,6 +12,10 @@ pub use project::project;
 
 use crate::failure::Failure;
 use serde::Serialize;
+use std::time::Duration;
+
+/// Longest time that git may take for one look: a filter of the project's, or git itself, may never end.
+const GIT_LIMIT: Duration = Duration::from_secs(10);
 
 /// How it stands with one thing.
 #[derive(Clone, Copy, Debug, Eq, PartialEq, Serialize)]

@@ -26,6 +26,7 @@ pub fn project(
     machine: &Machine<'_>,
 ) -> Result<Vec<Finding>> {
     project.require_comparable()?;
+    project.limit_git(super::GIT_LIMIT);
     // What is inside the project can have settings that make git run programs.
     if let Some(held) = machine.held(&settings.sandbox) {
         project.hold_git(&held, Git::ReadOnly)?;
