@@ -6,6 +6,7 @@ use crate::support::bash;
 use crate::support::call;
 use crate::support::hand_over;
 use crate::support::reply;
+use crate::support::runs_here;
 use crate::support::session;
 use serde_json::json;
 
@@ -337,4 +338,35 @@ fn no_feature_waits_for_an_added_case_that_fails_or_for_a_changed_one() {
     let project = with_a_test_file("sh tests/all.sh sub", "sed -i 's/false/true/' tests/all.sh");
     project.run(["run", "--sessions", "1"]).exits(3).shows("+*) true ;;");
     assert_eq!(project.status("a"), "open");
+}
+
+/// Ways in which an agent writes the test that the check asks for, with the work.
+const WRITTEN: [(&str, &str, &str); 4] = [
+    ("sh", "sh tests/sub.sh", "echo 'test -f sub' >tests/sub.sh"),
+    (
+        "pytest",
+        "pytest -q tests/test_all.py::test_sub",
+        "printf \"\\ndef test_sub():\\n    open('sub')\\n\" >>tests/test_all.py",
+    ),
+    ("pytest", "pytest -q tests -k sub", "printf \"def test_sub():\\n    open('sub')\\n\" >tests/test_sub.py"),
+    ("pytest", "pytest -q tests -k sub", "printf \"\\ndef test_sub():\\n    open('sub')\\n\" >>tests/test_all.py"),
+];
+
+#[test]
+fn a_test_that_an_agent_wrote_with_the_work_waits_once_and_proves_when_it_is_accepted() {
+    for (needed, check, writes) in WRITTEN.iter().filter(|(needed, ..)| *needed == "sh" || runs_here(needed)) {
+        let project = Project::ready();
+        project.write("tests/test_all.py", "def test_add():\n    open('README')\n");
+        project.git(["add", "-A"]);
+        project.git(["commit", "-qm", "tests"]);
+        let work = session([reply([bash(&format!("touch sub; {writes}"))]), reply([hand_over()])]);
+        let project = project.feature("a", check).model([work]);
+
+        project.run(["run"]).exits(4).tells("a waits for a person: ").tells("`longhaul accept a` approves them");
+        assert_eq!(asked(&project), ["a"], "{needed}: {check}: one session");
+        assert_eq!(project.stored("a")["passes"], false, "{check}");
+
+        project.run(["accept", "a"]).exits(0).prints("it fails on the commit before the work, and passes now: proven");
+        assert_eq!(project.status("a"), "proven", "{check}");
+    }
 }
