@@ -116,9 +116,11 @@ fn a_check_may_write_beside_its_tests_and_change_their_modes() {
 }
 
 /// Checks that write a report into the project; an agent that runs one has it committed with its work.
-const REPORTING: [(&str, &str, &str); 2] = [
+const REPORTING: [(&str, &str, &str); 4] = [
     ("greeter", "sh tests/loud.sh && date +%N >report.txt", "sh"),
     ("adder", "pytest -q tests/test_adder.py --junitxml=report.xml", "pytest"),
+    ("adder", "pytest -q tests --junitxml=tests/report.xml", "pytest"),
+    ("sum", "node --test --test-reporter=tap --test-reporter-destination=out.tap test/", "node"),
 ];
 
 #[test]
