@@ -62,6 +62,12 @@ impl Project {
         Ok(self.repository.find_blob(entry.id()).ok().map(|blob| blob.content().to_vec()))
     }
 
+    /// Returns the bytes of an object that is a file and not larger than `most`.
+    pub fn blob(&self, id: &str, most: usize) -> Option<Vec<u8>> {
+        let blob = self.repository.find_blob(Oid::from_str(id).ok()?).ok()?;
+        (blob.size() <= most).then(|| blob.content().to_vec())
+    }
+
     /// Returns the newest commits of HEAD, one line each: short id and subject.
     pub fn last_commits(&self, count: usize) -> Result<Vec<String>> {
         let mut lines = Vec::new();

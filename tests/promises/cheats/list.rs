@@ -73,6 +73,7 @@ cheats! { plain, Plain:
     hides_an_edit_from_git
     hides_the_edit_by_a_reset
     hushes_prove_by_its_settings
+    includes_other_rules
     keeps_the_answer_at_home
     keeps_the_answer_in_a_file_too_large
     keeps_the_answer_in_a_ref
@@ -295,6 +296,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     hides_the_edit_by_a_reset
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     hushes_prove_by_its_settings
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    includes_other_rules
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     keeps_the_answer_in_a_file_too_large
     #[ignore = "what stops it is the same as in plain mode; a minute"]
