@@ -145,6 +145,7 @@ fn warn_of_unpinned(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
         ));
     }
     warn_of_absent(ws, feature);
+    warn_of_its_text(ws, feature);
     let unpinned = feature.check.as_ref().filter(|check| check.pins.is_empty());
     if let Some(task) = unpinned.and_then(|check| gate::deciding_task(&ws.project, check, scripts)) {
         ws.warn(format!(
@@ -166,6 +167,17 @@ fn warn_of_unpinned(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
             "`{script}` alone decides the check of {}, and it is not pinned: whoever writes it decides. If it is a test, \
              name it in the check's `closure`, or keep it in memory: `longhaul memory create checks/{name} - <{script}` \
              and `sh \"$LONGHAUL_CHECKS/{name}\"`",
+            feature.id
+        ));
+    }
+}
+
+/// Tells of what the text of a check leaves open: which of its commands may fail.
+fn warn_of_its_text(ws: &Workspace, feature: &Feature) {
+    let Some(check) = &feature.check else { return };
+    if let Some(command) = gate::harmless_before(&check.run).first() {
+        ws.warn(format!(
+            "each command in the check of {} must pass, also `{command}`: if that may fail, write `{command} || true`",
             feature.id
         ));
     }

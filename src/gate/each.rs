@@ -3,6 +3,10 @@
 //! Such a shell goes on where what failed stands before `&&` or behind `!`. Both are written out here, as far as they stand
 //! at the top of the text; what is inside of loops, functions and other programs is left as it is.
 
+mod harmless;
+
+pub use harmless::harmless_before;
+
 use regex::Regex;
 use std::sync::LazyLock;
 

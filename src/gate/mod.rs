@@ -47,6 +47,7 @@ pub use closure::deciding_task;
 pub use closure::runs_what_it_finds;
 pub use closure::unpinned_script;
 pub use closure::unwritten_test;
+pub use each::harmless_before;
 pub use finding::Finding;
 pub use judge::Known;
 pub use pin::Mode;

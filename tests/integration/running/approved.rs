@@ -131,6 +131,14 @@ fn a_script_that_decides_alone_and_is_not_pinned_is_told_at_approval() {
 }
 
 #[test]
+fn what_a_text_leaves_open_is_told_at_approval() {
+    let project = Project::ready();
+    let add = |check: &str| project.run(["feature", "add", "--title", check, "--check", check]);
+    add("rm x; test -e y").exits(0).tells("must pass, also `rm x`: if that may fail, write `rm x || true`");
+    add("rm -f x; test -e y").exits(0).hides("must pass");
+}
+
+#[test]
 fn a_test_that_is_named_and_not_there_yet_is_told_at_approval_and_pinned_once_it_is_accepted() {
     let project = Project::ready();
     let add = |id: &str| project.run(["feature", "add", "--id", id, "--title", id, "--check", "cargo test --test mul"]);
