@@ -145,7 +145,7 @@ fn warn_of_unpinned(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
         ));
     }
     warn_of_absent(ws, feature);
-    warn_of_its_text(ws, feature);
+    warn_of_its_text(ws, feature, scripts);
     let unpinned = feature.check.as_ref().filter(|check| check.pins.is_empty());
     if let Some(task) = unpinned.and_then(|check| gate::deciding_task(&ws.project, check, scripts)) {
         ws.warn(format!(
@@ -172,13 +172,23 @@ fn warn_of_unpinned(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
     }
 }
 
-/// Tells of what the text of a check leaves open: which of its commands may fail.
-fn warn_of_its_text(ws: &Workspace, feature: &Feature) {
+/// Tells of what the text of a check leaves open: which of its commands may fail, and which of two files is expected.
+fn warn_of_its_text(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
     let Some(check) = &feature.check else { return };
     if let Some(command) = gate::harmless_before(&check.run).first() {
         ws.warn(format!(
             "each command in the check of {} must pass, also `{command}`: if that may fail, write `{command} || true`",
             feature.id
+        ));
+    }
+    let untold = gate::untold_expectations(&ws.project, check, scripts);
+    if !untold.is_empty() {
+        let files: Vec<String> = untold.iter().map(|path| format!("`{path}`")).collect();
+        ws.warn(format!(
+            "the check of {} compares {}, and whether that is what is expected or what the work changes is not clear, so it \
+             is not pinned. If it is expected, name it in the check's `closure`",
+            feature.id,
+            files.join(" and ")
         ));
     }
 }

@@ -5,11 +5,9 @@
 
 use crate::gate::Check;
 use crate::gate::CheckFiles;
-use crate::gate::Rules;
 use crate::gate::executed::Deciding;
-use crate::gate::guessed;
-use crate::gate::guessed::Guess;
 use crate::gate::guessed::Known;
+use crate::gate::named::Named;
 use crate::gate::pin::Mode;
 use crate::gate::pin::Pinned;
 use crate::gate::walk::Walk;
@@ -111,6 +109,16 @@ pub fn unwritten_test(project: &Project, check: &Check, files: &CheckFiles) -> O
     Named::of(project.root(), check, files, Known::InFolder(project.root())).unwritten.into_iter().next()
 }
 
+/// Returns the files that a check compares and that are not pinned: nobody can tell which of them is expected, and whoever
+/// writes that decides.
+pub fn untold_expectations(project: &Project, check: &Check, files: &CheckFiles) -> Vec<String> {
+    let named = Named::of(project.root(), check, files, Known::InFolder(project.root()));
+    let is_pinned = |path: &String| {
+        check.pins.keys().any(|pin| pin == path || pin.strip_prefix(path).is_some_and(|rest| rest.starts_with('/')))
+    };
+    named.untold.into_iter().filter(|path| !is_pinned(path)).collect()
+}
+
 /// Tells whether a test runner decides the check; without pins it runs whatever tests it finds.
 pub fn runs_what_it_finds(project: &Project, check: &Check, files: &CheckFiles) -> bool {
     !Deciding::of(check, files, project.root(), project.root()).is_none()
@@ -120,82 +128,6 @@ pub fn runs_what_it_finds(project: &Project, check: &Check, files: &CheckFiles) 
 /// the tests that they name, decides.
 pub fn deciding_task(project: &Project, check: &Check, files: &CheckFiles) -> Option<String> {
     Deciding::of(check, files, project.root(), project.root()).task().map(str::to_owned)
-}
-
-/// What the texts of a check name.
-struct Named {
-    memory: BTreeSet<String>,
-    project: BTreeSet<String>,
-    /// What names that are no paths mean first, where they mean nothing that is there.
-    unwritten: BTreeSet<String>,
-}
-
-impl Named {
-    fn of(root: &Path, check: &Check, files: &CheckFiles, known: Known) -> Self {
-        let root = root.to_string_lossy();
-        let root = root.trim_end_matches('/');
-        let mut named = Self { memory: BTreeSet::new(), project: BTreeSet::new(), unwritten: BTreeSet::new() };
-        for text in texts(check, files) {
-            let mut words = words::words(&words::spelled_out(&text));
-            if check.rules == Rules::Now {
-                words.extend(words::comma_parts(&words));
-            }
-            named
-                .memory
-                .extend(words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)));
-            let bases = bases(&words, &check.cwd, root);
-            let guesses = guessed::guesses(&words, &bases, root, known);
-            let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
-            let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
-            named.add_tests(&paths.collect::<Vec<_>>(), &bases, root, (known, check.rules));
-            named.add_guesses(&guesses, known);
-        }
-        named
-    }
-
-    /// Adds the words that look like tests, read in each of the folders. A bare word that names nothing that is there may be
-    /// a word of a sentence.
-    fn add_tests(&mut self, words: &[&String], bases: &[String], root: &str, (known, rules): (Known, Rules)) {
-        for base in bases {
-            let holds = |word: &str| words::project_path(word, base, root).is_some_and(|path| known.holds(&path));
-            // Of `'tests/a b.sh'`, which is there, nobody names `tests/a`.
-            let is_begin_of_path = |word: &str| {
-                let goes_on = |longer: &&&String| longer.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '));
-                words.iter().filter(goes_on).any(|longer| holds(longer))
-            };
-            // Alone, and in a folder that was entered, such a word is a command or a script's name.
-            let at_root = matches!(base.as_str(), "" | ".");
-            let told = words.iter().filter(|word| at_root || !words::is_command_word(word));
-            let told = told.filter(|word| !word.ends_with("/..."));
-            let paths = told.filter_map(|word| Some((word, words::project_path(word, base, root)?)));
-            // `cd tests; sh all` names no `tests/sh`.
-            let is_path = |word: &str, path: &str| {
-                let spelled = match rules {
-                    Rules::First => words::is_spelled_as_path(word),
-                    Rules::Now => words::is_spelled_as_test(word) && !is_begin_of_path(word),
-                };
-                spelled || words::is_pattern(path) || known.holds(path)
-            };
-            let tests = paths.filter(|(_, path)| words::looks_like_test(path));
-            self.project.extend(tests.filter(|(word, path)| is_path(word, path)).map(|(_, path)| path));
-        }
-    }
-
-    fn add_guesses(&mut self, guesses: &[Guess], known: Known) {
-        for guess in guesses {
-            match known.first(guess) {
-                Some(path) => self.project.extend([path.clone()]),
-                None => self.unwritten.extend(guess.paths.first().filter(|_| guess.said).cloned()),
-            }
-        }
-    }
-}
-
-/// Returns the folders in which the words of a text may be read: the check's own and each that it changes to.
-fn bases(words: &[String], cwd: &str, root: &str) -> Vec<String> {
-    let entered = words.windows(2).filter(|pair| pair[0] == "cd");
-    let entered = entered.filter_map(|pair| words::project_path(&pair[1], cwd, root));
-    [cwd.to_owned()].into_iter().chain(entered).collect()
 }
 
 /// The patterns of a check, and those among the words it names.

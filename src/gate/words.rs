@@ -12,7 +12,7 @@ const VARIABLE: [&str; 2] = ["$LONGHAUL_CHECKS", "${LONGHAUL_CHECKS}"];
 const HERE: [&str; 4] = ["$(pwd)", "`pwd`", "${PWD}", "$PWD"];
 
 /// Programs that run the script they are given.
-const INTERPRETERS: [&str; 11] =
+pub(in crate::gate) const INTERPRETERS: [&str; 11] =
     ["sh", "bash", "dash", "zsh", "python", "python3", "node", "ruby", "perl", "deno", "bun"];
 
 /// Options by which these take code, or the name of a module, in place of a script.
@@ -176,7 +176,7 @@ pub(in crate::gate) fn sole_script(text: &str, root: &str) -> Option<String> {
 }
 
 /// Returns the script that an interpreter is given; none where that is code, or the name of a module.
-fn behind_options<'a>(program: &str, mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+pub(in crate::gate) fn behind_options<'a>(program: &str, mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let is_shell = program.ends_with("sh");
     loop {
         let word = words.next()?;

@@ -163,6 +163,54 @@ fn a_command_may_fail_where_the_text_says_so() {
     }
 }
 
+/// Checks of a product whose files could be taken for tests, or for what is expected; each with what is there before and
+/// with the work.
+const PRODUCTS: [(&str, &str, &str); 14] = [
+    ("grep -q openapi spec/openapi.yaml", ":", "mkdir spec; echo openapi: 3.1.0 >spec/openapi.yaml"),
+    (
+        "grep -q openapi spec/openapi.yaml",
+        "mkdir spec; echo a >spec/openapi.yaml",
+        "echo openapi: 3.1.0 >spec/openapi.yaml",
+    ),
+    ("test -f test.html", ":", "echo a >test.html"),
+    ("test -f tests/README.md", ":", "echo a >tests/README.md"),
+    (
+        "python3 -c \"import json; assert json.load(open('spec/openapi.json'))['paths']\"",
+        ":",
+        "mkdir spec; echo '{\"paths\": [1]}' >spec/openapi.json",
+    ),
+    ("sh say.sh --loud Ada | grep -q ADA", ":", "echo 'echo ADA' >say.sh"),
+    ("./app", ":", "printf '#!/bin/sh\\necho a\\n' >app; chmod +x app"),
+    ("python3 app.py", ":", "echo 'print(1)' >app.py"),
+    ("sh check.sh greet.sh | grep -q well", ":", "echo 'test -s $1 && echo well' >check.sh"),
+    ("sh make.sh; test \"$(cat out.txt)\" = hello", "echo out.txt >.gitignore", "echo 'echo hello >out.txt' >make.sh"),
+    ("sort names.txt | diff - names.txt", "printf 'b\\na\\n' >names.txt", "printf 'a\\nb\\n' >names.txt"),
+    ("diff one.txt other.txt", "echo a >one.txt; echo b >other.txt", "echo c >one.txt; echo c >other.txt"),
+    (
+        "sh list.sh | diff - docs/list.txt",
+        "mkdir docs; echo a >docs/list.txt",
+        "echo 'echo a; echo b' >list.sh; sh list.sh >docs/list.txt",
+    ),
+    (
+        "test \"$(sh say.sh --version)\" = \"$(cat VERSION)\"",
+        "echo 1 >VERSION",
+        "echo 2 >VERSION; echo 'echo 2' >say.sh",
+    ),
+];
+
+#[test]
+fn a_product_that_looks_like_a_test_is_no_test() {
+    for (check, start, work) in PRODUCTS {
+        let project = folder("projects").join("greeter");
+        let stage = Stage::of(std::slice::from_ref(&project), Mode::Plain, &[]);
+        stage.shell(&format!("{start}; git add -A; git commit -q --allow-empty -m more"));
+        stage.add(&json!(check));
+        let run = stage.work(&[work]);
+        assert_eq!(run.code, Some(0), "{check}\n{}", run.whole());
+        assert_eq!(stage.project.stored(FEATURE)["passes"], true, "{check}\n{}", run.whole());
+    }
+}
+
 /// Makes a test of each way.
 macro_rules! ways {
     ($($name:ident)*) => {

@@ -16,6 +16,14 @@ pub(super) struct Command {
     pub(super) joint: Joint,
     /// Where it can be read what it prints, as far as its own redirections tell.
     pub(super) shown: Shown,
+    /// Places of the words that name what it reads by `<`.
+    pub(super) reads: Vec<usize>,
+    /// Places of the words that belong to a redirection of its outputs.
+    pub(super) writes: Vec<usize>,
+    /// What is put in by the shell, each with the place of its word.
+    pub(super) within: Vec<(usize, String)>,
+    /// It is what the shell puts into another command.
+    pub(super) inner: bool,
 }
 
 /// What comes between a command and the next one.
@@ -126,11 +134,7 @@ impl Splitter<'_> {
         match c {
             // `2>&1` and `&>file` are no ends of a command.
             '>' => self.redirect(),
-            '<' => {
-                self.end_word();
-                self.rest.next_if_eq(&'&');
-                self.take_process();
-            }
+            '<' => self.read_from(),
             '&' if self.rest.peek() == Some(&'>') => {
                 self.end_word();
                 self.command.shown = Shown::NOTHING;
@@ -156,9 +160,25 @@ impl Splitter<'_> {
         }
     }
 
+    /// Takes `<`; behind `<<` and `<<<` comes a text, and no file.
+    fn read_from(&mut self) {
+        self.end_word();
+        let mut is_file = true;
+        while self.rest.next_if(|c| matches!(c, '<' | '&')).is_some() {
+            is_file = false;
+        }
+        if !self.take_process() {
+            let places = if is_file { &mut self.command.reads } else { &mut self.command.writes };
+            places.push(self.command.words.len());
+        }
+    }
+
     /// Takes `>`, `2>&1` and the like.
     fn redirect(&mut self) {
         let of_errors = self.word == "2";
+        if !self.word.is_empty() && self.word.chars().all(|c| c.is_ascii_digit()) {
+            self.command.writes.push(self.command.words.len());
+        }
         self.end_word();
         self.rest.next_if_eq(&'>');
         let shown = &mut self.command.shown;
@@ -169,14 +189,18 @@ impl Splitter<'_> {
             _ => false,
         };
         *(if of_errors { &mut shown.err } else { &mut shown.out }) = shows;
-        self.take_process();
+        if !self.take_process() {
+            self.command.writes.push(self.command.words.len());
+        }
     }
 
     /// Takes the begin of `<( … )`, whose end nobody asks for.
-    fn take_process(&mut self) {
-        if self.rest.next_if_eq(&'(').is_some() {
+    fn take_process(&mut self) -> bool {
+        let begins = self.rest.next_if_eq(&'(').is_some();
+        if begins {
             self.end_command(Joint::Or);
         }
+        begins
     }
 
     /// Takes `$(…)`; a sum in `$((…))` runs nothing.
@@ -200,8 +224,14 @@ impl Splitter<'_> {
     }
 
     fn put_in(&mut self, inner: &str) {
+        self.command.within.push((self.command.words.len(), inner.to_owned()));
         let inner = commands(inner).into_iter();
-        self.done.extend(inner.map(|command| Command { joint: Joint::Or, shown: Shown::NOTHING, ..command }));
+        self.done.extend(inner.map(|command| Command {
+            joint: Joint::Or,
+            shown: Shown::NOTHING,
+            inner: true,
+            ..command
+        }));
         self.word.push('$');
     }
 

@@ -5,10 +5,12 @@
 
 mod aside;
 mod commands;
+mod compared;
 mod ending;
 mod forms;
 mod heard;
 mod recipes;
+mod roles;
 mod runners;
 mod steps;
 #[cfg(test)]
@@ -20,6 +22,10 @@ use crate::process::Output;
 use crate::project;
 use ending::Owed;
 use recipes::Idle;
+pub(in crate::gate) use roles::Naming;
+pub(in crate::gate) use roles::Role;
+pub(in crate::gate) use roles::namings;
+pub(in crate::gate) use roles::only_looks;
 use runners::Runner;
 use std::path::Path;
 use steps::Read;

@@ -128,6 +128,120 @@ fn a_name_is_read_in_code_and_with_blanks() {
     assert_eq!(pins(code, Rules::First), ["tests/a.py,run_name=__main__"]);
 }
 
+/// Returns what a check pins by the rules of now, `-` before what is absent.
+fn pinned_now(bench: &Bench, run: &str) -> Vec<String> {
+    let pins = bench.approve(Check { rules: Rules::Now, ..Check::command(run) }).pins;
+    pins.into_iter().map(|(path, pin)| if pin.is_some() { path } else { format!("-{path}") }).collect()
+}
+
+#[test]
+fn what_is_expected_is_pinned_and_what_came_out_is_not() {
+    let bench = Bench::new();
+    for path in ["expected.txt", "loud", "out.txt", "want/a", "fixtures/a.json", "spec/a.yaml", "web/expected.txt"] {
+        bench.write(path, "x\n");
+    }
+    let cases: &[(&str, &[&str])] = &[
+        ("sh a.sh | diff - expected.txt", &["expected.txt"]),
+        ("sh a.sh | diff - loud", &["loud"]),
+        ("diff out.txt loud", &["loud"]),
+        ("make && diff -r out want", &["want/a"]),
+        ("test \"$(sh a.sh)\" = \"$(cat fixtures/a.json)\"", &["fixtures/a.json"]),
+        ("python3 -c \"assert open('out.txt').read() == open('expected.txt').read()\"", &["expected.txt"]),
+        ("sh a.sh fixtures/a.json | grep -q x", &["fixtures/a.json"]),
+        ("cd web && sh a.sh | cmp - expected.txt", &["expected.txt", "web/expected.txt"]),
+        ("sh a.sh | cmp - new.txt", &["-new.txt"]),
+        ("sh a.sh | diff -r - golden", &["-golden"]),
+        // What is asked after, and what may be either.
+        ("test -f fixtures/new.json && test -s expected.txt", &[]),
+        ("python3 -c \"open('golden/new.txt')\"", &[]),
+        ("sh a.sh > expected.txt; grep -q x expected.txt", &[]),
+        ("diff expected.txt src/product.txt && diff a.txt b.txt", &["expected.txt"]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(pinned_now(&bench, text), *expected, "{text}");
+        // The twin, by the rules before.
+        assert_eq!(bench.approved(text).pins, BTreeMap::new(), "{text}");
+    }
+    let untold = |text: &str| {
+        let check = bench.approve(Check { rules: Rules::Now, ..Check::command(text) });
+        untold_expectations(&bench.project, &check, &bench.files)
+    };
+    assert_eq!(untold("diff expected.txt src/product.txt && diff a.txt b.txt"), ["a.txt", "b.txt"]);
+    assert_eq!(untold("sh a.sh | diff - expected.txt"), [""; 0]);
+}
+
+#[test]
+fn a_file_of_what_is_expected_that_is_new_in_its_folder_does_not_decide() {
+    let bench = Bench::new();
+    bench.write("want/product.txt", "after\n");
+    bench.commit();
+    let check = bench.approve(Check { rules: Rules::Now, ..Check::command("diff -r src want") });
+    bench.write("want/product.txt", "before\n");
+    bench.commit();
+    assert_eq!(bench.finding(&check), Finding::Failed);
+    bench.write("src/more.txt", "x\n");
+    bench.write("want/more.txt", "x\n");
+    bench.work();
+    assert_eq!(bench.finding(&check), Finding::Failed, "nobody approved `want/more.txt`");
+    fs::remove_file(bench.root().join("src/more.txt")).unwrap();
+    bench.commit();
+    assert_eq!(bench.finding(&check), Finding::Passed);
+}
+
+#[test]
+fn a_product_with_the_name_of_a_test_is_not_pinned() {
+    let bench = Bench::new();
+    for run in [
+        "grep -q openapi spec/openapi.yaml",
+        "test -f test.html",
+        "test -f tests/README.md && sh a.sh",
+        "test -e tests/login.py && ls tests/login.py",
+        "python3 -c \"import json; json.load(open('spec/openapi.json'))\"",
+        "npx lint spec/openapi.yaml",
+        "cat spec/openapi.yaml | grep -q x",
+        "mkdir -p tests/out && sh a.sh >tests/out/ada && rm -r tests/out",
+    ] {
+        assert_eq!(pinned_now(&bench, run), [""; 0], "{run}");
+        assert!(!bench.approved(run).pins.is_empty(), "{run}: the twin, by the rules before");
+    }
+    for (run, expected) in [
+        ("test -e tests/a.sh && sh tests/a.sh", "-tests/a.sh"),
+        ("cat tests/a.sh | sh", "-tests/a.sh"),
+        ("sh -c \"$(cat tests/a.sh)\"", "-tests/a.sh"),
+        ("cp tests/a.sh \"$TMPDIR/x\" && sh \"$TMPDIR/x\"", "-tests/a.sh"),
+        ("sh < tests/a.sh", "-tests/a.sh"),
+        ("t=tests/a.sh; sh $t", "-tests/a.sh"),
+        ("for t in tests/a.sh; do sh $t; done", "-tests/a.sh"),
+        ("newman run tests/api.json", "-tests/api.json"),
+        ("bats tests/a.bats", "-tests/a.bats"),
+        ("python3 -c \"exec(open('tests/a.py').read())\"", "-tests/a.py"),
+    ] {
+        assert_eq!(pinned_now(&bench, run), [expected], "{run}");
+    }
+    // What is there is named on purpose, unless the check runs nothing.
+    bench.write("spec/openapi.yaml", "x\n");
+    assert_eq!(pinned_now(&bench, "test -f spec/openapi.yaml && make check"), ["spec/openapi.yaml"]);
+    assert_eq!(pinned_now(&bench, "grep -q openapi spec/openapi.yaml"), [""; 0]);
+}
+
+#[test]
+fn a_script_that_judges_is_pinned_also_as_absent_and_a_program_is_not() {
+    let bench = Bench::new();
+    for (run, expected) in [
+        ("sh e2e.sh", vec!["-e2e.sh"]),
+        ("make && sh scripts/check_loud.sh", vec!["-scripts/check_loud.sh"]),
+        ("cd web && ./verify", vec!["-web/verify"]),
+        ("./app", vec![]),
+        ("python3 app.py", vec![]),
+        ("sh check.sh a | grep -q ok", vec![]),
+    ] {
+        assert_eq!(pinned_now(&bench, run), expected, "{run}");
+    }
+    bench.write("e2e.sh", "true\n");
+    assert_eq!(pinned_now(&bench, "sh e2e.sh"), ["e2e.sh"]);
+    assert_eq!(bench.approved("sh e2e.sh").pins, BTreeMap::new(), "by the rules before");
+}
+
 /// Checks that name their test, and where it lies.
 const NAMED: [(&str, &str); 4] = [
     ("python3 -m unittest tests.test_login", "tests/test_login.py"),

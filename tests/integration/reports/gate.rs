@@ -117,8 +117,8 @@ fn t18_a_test_that_is_gone_or_skips_itself_proves_nothing() {
         assert_eq!(proves_nothing(&project), "failed", "{cheat}");
     }
     // Where the skipping is in no pinned file, the runner itself says it.
-    let project = committed(&[("run-tests", tests)]).feature("f", "sh run-tests");
-    let project = project.model([does("echo 'echo 1..0' > run-tests")]);
+    let project = committed(&[("run-cases", tests)]).feature("f", "sh run-cases");
+    let project = project.model([does("echo 'echo 1..0' > run-cases")]);
     assert_eq!(proves_nothing(&project), "nothing executed");
 }
 

@@ -125,8 +125,9 @@ fn a_strict_gate_refuses_what_tools_load_by_themselves_until_a_person_accepts_it
 fn a_script_that_decides_alone_and_is_not_pinned_is_told_at_approval() {
     let project = Project::ready();
     let add = |check: &str| project.run(["feature", "add", "--title", check, "--check", check]);
-    add("sh verify.sh").exits(0).tells("`verify.sh` alone decides the check of sh-verify-sh, and it is not pinned");
+    add("sh all.sh").exits(0).tells("`all.sh` alone decides the check of sh-all-sh, and it is not pinned");
     add("sh tests/verify.sh").exits(0).hides("alone decides");
+    add("sh verify.sh").exits(0).hides("alone decides").tells("names `verify.sh`, not there yet and pinned as absent");
     add("test \"$(sh greet.sh)\" = hello").exits(0).hides("alone decides");
 }
 
@@ -134,6 +135,8 @@ fn a_script_that_decides_alone_and_is_not_pinned_is_told_at_approval() {
 fn what_a_text_leaves_open_is_told_at_approval() {
     let project = Project::ready();
     let add = |check: &str| project.run(["feature", "add", "--title", check, "--check", check]);
+    add("diff a.txt b.txt").exits(0).tells("the check of diff-a-txt-b-txt compares `a.txt` and `b.txt`");
+    add("diff out.txt expected.txt").exits(0).hides("compares").tells("names `expected.txt`, not there yet");
     add("rm x; test -e y").exits(0).tells("must pass, also `rm x`: if that may fail, write `rm x || true`");
     add("rm -f x; test -e y").exits(0).hides("must pass");
 }
@@ -249,11 +252,11 @@ fn a_feature_that_waits_for_a_test_goes_on_once_that_is_away() {
 /// The twin: what the check makes itself is nobody's test.
 #[test]
 fn no_feature_waits_for_a_file_that_its_check_writes() {
-    let check = "mkdir -p tests; echo said >tests/a.log; grep -q said tests/a.log && test -f b";
-    let fails = session([reply([bash("mkdir tests; echo said >tests/a.log")]), reply([hand_over()])]);
-    let works = session([reply([bash("git rm -q tests/a.log; touch b")]), reply([hand_over()])]);
+    let check = "mkdir -p tests; echo true >tests/a.sh; sh tests/a.sh && test -f b";
+    let fails = session([reply([bash("mkdir tests; echo true >tests/a.sh")]), reply([hand_over()])]);
+    let works = session([reply([bash("git rm -q tests/a.sh; touch b")]), reply([hand_over()])]);
     let project = Project::ready().feature("a", check).model([fails, works]);
-    assert_eq!(project.stored("a")["check"]["pins"], json!({"tests/a.log": null}));
+    assert_eq!(project.stored("a")["check"]["pins"], json!({"tests/a.sh": null}));
 
     project.run(["run"]).exits(0);
 

@@ -52,6 +52,8 @@ cheats! { plain, Plain:
     empties_a_test_below_the_toplevel
     empties_a_test_in_a_loop
     empties_a_test_named_in_code
+    empties_the_program_of_awk
+    empties_the_script_that_judges
     empties_the_test
     ends_a_program_of_go_with_success
     ends_late_with_success
@@ -104,6 +106,9 @@ cheats! { plain, Plain:
     makes_a_test_named_with_its_case
     makes_a_test_that_was_not_there
     makes_the_program_a_link_to_outside
+    makes_the_program_that_judges
+    makes_the_script_that_judges
+    makes_what_is_expected
     moves_head_in_the_check
     overwrites_the_check_while_it_runs
     overwrites_the_test_while_it_runs
@@ -156,10 +161,17 @@ cheats! { plain, Plain:
     turns_the_test_into_a_link
     turns_the_tests_folder_into_a_link
     weakens_what_the_test_loads
+    writes_a_fixture_anew
+    writes_a_folder_of_what_is_expected
+    writes_a_wanted_file_without_a_telling_name
     writes_an_empty_check
     writes_memory_by_the_command
     writes_notes_that_claim_it
     writes_the_check_by_the_memory_tool
+    writes_the_lines_to_look_for
+    writes_the_sums_anew
+    writes_what_is_expected
+    writes_what_the_check_reads
 }
 
 // Where the sandbox is what stops the trick, or could be in its way.
@@ -257,6 +269,10 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_a_test_named_in_code
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_the_program_of_awk
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_the_script_that_judges
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_test
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     ends_a_program_of_go_with_success
@@ -327,6 +343,12 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     makes_a_test_that_was_not_there
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    makes_the_program_that_judges
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    makes_the_script_that_judges
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    makes_what_is_expected
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     passes_every_other_time
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     plants_a_conftest
@@ -390,6 +412,12 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     weakens_what_the_test_loads
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_a_fixture_anew
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_a_folder_of_what_is_expected
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_a_wanted_file_without_a_telling_name
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_an_empty_check
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_memory_by_the_command
@@ -397,6 +425,14 @@ cheats! { bubblewrap_rest, Bubblewrap:
     writes_notes_that_claim_it
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_the_check_by_the_memory_tool
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_the_lines_to_look_for
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_the_sums_anew
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_what_is_expected
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_what_the_check_reads
 }
 
 #[test]

@@ -1,0 +1,279 @@
+//! Which of the files that a check compares holds what is expected, and which what came out.
+//!
+//! The first decides with the check, the second is the product, which nothing may hold as it was.
+
+use crate::gate::executed::aside;
+use crate::gate::executed::commands::Command;
+use crate::gate::executed::commands::commands;
+use crate::gate::executed::roles::Naming;
+use crate::gate::executed::roles::Role;
+use crate::gate::executed::roles::before_files;
+use crate::gate::executed::roles::is_reader;
+use crate::gate::names;
+use crate::gate::words;
+use crate::gate::written::Written;
+use regex::Captures;
+use regex::Regex;
+use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// One side of a comparison.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) enum Side {
+    /// What this file holds.
+    File(String),
+    /// What something prints.
+    Output,
+    /// A text that stands in the check.
+    Said(String),
+}
+
+/// Sides that have to be equal.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(super) struct Comparison(Vec<Side>);
+
+/// Programs that compare two files.
+const OF_TWO: [&str; 6] = ["diff", "cmp", "comm", "colordiff", "sdiff", "diff3"];
+
+/// Programs that compare files with the sums in another, told by `-c`.
+const OF_SUMS: [&str; 9] =
+    ["sha256sum", "sha1sum", "sha224sum", "sha384sum", "sha512sum", "md5sum", "b2sum", "cksum", "shasum"];
+
+/// Options of these behind which a value comes.
+const VALUED: [&str; 9] = ["-I", "-x", "-X", "-L", "-U", "-C", "-W", "--label", "--exclude"];
+
+const GREPS: [&str; 4] = ["grep", "egrep", "fgrep", "rg"];
+const WITH_SCRIPTS: [&str; 5] = ["awk", "gawk", "mawk", "sed", "jq"];
+const EQUAL: [&str; 6] = ["=", "==", "!=", "-eq", "-ne", "=~"];
+
+/// Variables of folders that are not the project's.
+const ELSEWHERE: [&str; 6] = ["TMPDIR", "TMP", "TEMP", "HOME", "RUNNER_TEMP", "LONGHAUL_CHECKS"];
+
+static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(%[^}]*)?\}|([A-Za-z_][A-Za-z0-9_]*))")
+        .expect("a regular expression written here")
+});
+
+/// What variables hold.
+type Kept = BTreeMap<String, Side>;
+
+/// Tells whether a command compares files.
+pub(super) fn compares(words: &[String]) -> bool {
+    let Some(program) = words.first().map(|word| words::name(word)) else { return false };
+    let has = |option: &str| words.iter().any(|word| word == option);
+    OF_TWO.contains(&program)
+        || OF_SUMS.contains(&program) && (has("-c") || has("--check"))
+        || program == "git" && has("diff") && has("--no-index")
+}
+
+/// Tells whether a command asks for something that others did.
+pub(super) fn asks(words: &[String]) -> bool {
+    let program = words.first().map_or("", |word| words::name(word));
+    matches!(program, "test" | "[" | "[[" | "case") || GREPS.contains(&program) || compares(words)
+}
+
+/// Returns what a value of `test` is: `inner` is what the shell puts into it.
+pub(super) fn side(word: &str, inner: Option<&str>, kept: &Kept) -> Side {
+    match inner {
+        Some(inner) => of_text(inner, kept),
+        None if !word.contains('$') => Side::Said(word.to_owned()),
+        None => match VARIABLE.captures(word).filter(|found| found[0].len() == word.len()) {
+            Some(found) => kept.get(name_in(&found)).cloned().unwrap_or(Side::Output),
+            None => Side::Output,
+        },
+    }
+}
+
+fn name_in<'a>(found: &'a Captures) -> &'a str {
+    found.get(1).or(found.get(3)).map_or("", |name| name.as_str())
+}
+
+/// Returns what a text prints.
+fn of_text(text: &str, kept: &Kept) -> Side {
+    let all: Vec<Command> = commands(text).into_iter().filter(|command| !command.inner).collect();
+    match all.as_slice() {
+        [first, rest @ ..] if rest.iter().all(|next| next.piped) => of_pipeline(&all, kept).unwrap_or_else(|| {
+            let words = aside::command_itself(&first.words);
+            let says = words.first().is_some_and(|word| matches!(word.as_str(), "echo" | "printf"));
+            let said = words[1.min(words.len())..].join(" ");
+            if says && !said.contains('$') { Side::Said(said) } else { Side::Output }
+        }),
+        _ => Side::Output,
+    }
+}
+
+/// Returns the one file that a pipeline only reads.
+fn of_pipeline(pipeline: &[Command], kept: &Kept) -> Option<Side> {
+    let (first, rest) = pipeline.split_first()?;
+    let reads = |command: &Command| {
+        aside::command_itself(&command.words).first().is_none_or(|word| is_reader(words::name(word)))
+    };
+    if !reads(first) || !rest.iter().all(reads) {
+        return None;
+    }
+    match files_read(first, kept).as_slice() {
+        [file @ Side::File(_)] => Some(file.clone()),
+        _ => None,
+    }
+}
+
+/// Returns the files that a reader is given.
+fn files_read(command: &Command, kept: &Kept) -> Vec<Side> {
+    let words = aside::command_itself(&command.words);
+    let program = words.first().map_or("", |word| words::name(word));
+    let skipped = command.words.len() - words.len();
+    let by_option = option_value(command, skipped, &["-f", "-e"]).is_some();
+    let leading = if by_option { 0 } else { before_files(program) };
+    let fed = command.reads.iter().filter_map(|at| command.words.get(*at));
+    let named = plain(command, skipped).into_iter().map(|(_, word)| word).skip(leading);
+    let named = named.filter(|word| !word.chars().all(|c| c.is_ascii_digit()));
+    named.chain(fed).map(|word| file(word, kept)).collect()
+}
+
+/// Returns the words behind a program that are no options, no values of such, and no redirections, with their places.
+fn plain(command: &Command, skipped: usize) -> Vec<(usize, &String)> {
+    let valued = |at: usize| VALUED.contains(&command.words[at - 1].as_str()) || is_file_option(&command.words[at - 1]);
+    let places = command.words.iter().enumerate().skip(skipped + 1);
+    let own = places.filter(|(at, _)| !command.writes.contains(at) && !command.reads.contains(at));
+    own.filter(|(at, word)| (word.as_str() == "-" || !word.starts_with('-')) && !valued(*at)).collect()
+}
+
+/// Tells whether behind an option the name of a file comes, as in `grep -xf FILE`.
+fn is_file_option(word: &str) -> bool {
+    let cluster = word.strip_prefix('-').filter(|options| !options.starts_with('-'));
+    cluster.is_some_and(|options| options.ends_with('f')) || matches!(word, "--file" | "--from-file")
+}
+
+/// Returns the value of the first option of these.
+fn option_value<'a>(command: &'a Command, skipped: usize, options: &[&str]) -> Option<&'a String> {
+    let words = &command.words[skipped..];
+    let is = |word: &String| options.contains(&word.as_str()) || options.contains(&"-f") && is_file_option(word);
+    words.iter().position(is).and_then(|at| words.get(at + 1))
+}
+
+/// Returns the files by which readers such as `awk -f FILE` are told what to do.
+pub(super) fn scripts(command: &Command, program: &str) -> Vec<String> {
+    let skipped = command.words.len() - aside::command_itself(&command.words).len();
+    let script = option_value(command, skipped, &["-f"]).filter(|_| WITH_SCRIPTS.contains(&program));
+    script.cloned().into_iter().collect()
+}
+
+/// Returns the side of a word that names a file.
+fn file(word: &str, kept: &Kept) -> Side {
+    if word == "-" || word.starts_with("/dev/") || word.starts_with("/tmp/") {
+        return Side::Output;
+    }
+    let elsewhere = |found: &Captures| {
+        let name = name_in(found);
+        ELSEWHERE.contains(&name) || matches!(kept.get(name), Some(Side::Output))
+    };
+    if word.contains("$/") || word == "$" || VARIABLE.captures_iter(word).any(|found| elsewhere(&found)) {
+        return Side::Output;
+    }
+    let put_in = VARIABLE.replace_all(word, |found: &Captures| match kept.get(name_in(found)) {
+        Some(Side::Said(value)) => {
+            let end = found.get(2).map_or("", |end| end.as_str().trim_start_matches('%'));
+            value.strip_suffix(end).unwrap_or(value).to_owned()
+        }
+        _ => found[0].to_owned(),
+    });
+    let is_variable = VARIABLE.find(&put_in).is_some_and(|found| found.len() == put_in.len());
+    if is_variable { Side::Output } else { Side::File(put_in.into_owned()) }
+}
+
+impl Comparison {
+    /// Returns what a command such as `diff` compares, behind these in its pipeline.
+    pub(super) fn of(command: &Command, before: &[Command], kept: &Kept) -> Option<Self> {
+        let words = aside::command_itself(&command.words);
+        let skipped = command.words.len() - words.len() + usize::from(words.first().is_some_and(|word| word == "git"));
+        let inner = |at: usize| command.within.iter().find(|(place, _)| *place == at).map(|(_, inner)| inner);
+        let is_alone = |word: &str| word == "$";
+        let mut sides: Vec<Side> = plain(command, skipped)
+            .into_iter()
+            .map(|(at, word)| match inner(at) {
+                Some(inner) if is_alone(word) => of_text(inner, kept),
+                _ if word == "-" || word == "/dev/stdin" => upstream(command, before, kept),
+                _ => file(word, kept),
+            })
+            .collect();
+        if words.first().is_some_and(|word| OF_SUMS.contains(&words::name(word))) {
+            sides.push(Side::Output);
+        }
+        (sides.len() > 1).then_some(Self(sides))
+    }
+
+    /// Returns what `test` and the like compare.
+    pub(super) fn of_values(command: &Command, kept: &Kept) -> Vec<Self> {
+        let inner = |at: usize| command.within.iter().find(|(place, _)| *place == at).map(|(_, inner)| inner.as_str());
+        let value = |at: usize| command.words.get(at).map(|word| side(word, inner(at), kept));
+        let operators = command.words.iter().enumerate().skip(1).filter(|(_, word)| EQUAL.contains(&word.as_str()));
+        operators.filter_map(|(at, _)| Some(Self(vec![value(at - 1)?, value(at + 1)?]))).collect()
+    }
+
+    /// Returns what `grep -f FILE` looks for, and `grep "$(cat FILE)"`.
+    pub(super) fn with_patterns(command: &Command, program: &str, before: &[Command], kept: &Kept) -> Option<Self> {
+        if !GREPS.contains(&program) {
+            return None;
+        }
+        let skipped = command.words.len() - aside::command_itself(&command.words).len();
+        let inner = command.within.first().map(|(_, inner)| of_text(inner, kept));
+        let pattern = option_value(command, skipped, &["-f", "--file"]).map(|word| file(word, kept));
+        let pattern = pattern.or_else(|| inner.filter(|side| matches!(side, Side::File(_))))?;
+        let files = files_read(command, kept);
+        let looked_at = if files.is_empty() { vec![upstream(command, before, kept)] } else { files };
+        Some(Self([pattern].into_iter().chain(looked_at).collect()))
+    }
+
+    /// Returns the comparison of a file with what something prints.
+    pub(super) fn with_output(word: &str) -> Self {
+        Self(vec![file(word, &Kept::new()), Side::Output])
+    }
+
+    /// Says of each file what it is; `written` is what the check writes itself, `is_handed` what it hands to programs.
+    pub(super) fn decide(&self, written: &Written, is_handed: &dyn Fn(&str) -> bool) -> Vec<Naming> {
+        let mut files: Vec<&String> = self.0.iter().filter_map(Side::file).collect();
+        files.sort();
+        files.dedup();
+        files.retain(|file| !written.holds(file.trim_start_matches("./")));
+        let said = self.0.iter().any(|side| matches!(side, Side::Said(_)));
+        let is_itself = matches!(self.0.as_slice(), [Side::File(one), Side::File(other)] if one == other);
+        let by_name = files.iter().any(|file| names::expects(file));
+        let is_other = |file: &&&String| !names::is_product(file) && !is_handed(file);
+        let others = files.iter().filter(is_other).count();
+        let role = |file: &String| match () {
+            () if said || is_itself => Role::LookedAt,
+            () if by_name => {
+                if names::expects(file) {
+                    Role::Expected
+                } else {
+                    Role::LookedAt
+                }
+            }
+            () if others == 1 => {
+                if is_other(&&file) {
+                    Role::Expected
+                } else {
+                    Role::LookedAt
+                }
+            }
+            () => Role::Compared,
+        };
+        files.into_iter().map(|file| Naming { word: file.clone(), role: role(file) }).collect()
+    }
+}
+
+impl Side {
+    fn file(&self) -> Option<&String> {
+        match self {
+            Self::File(file) => Some(file),
+            Self::Output | Self::Said(_) => None,
+        }
+    }
+}
+
+/// Returns what comes by the pipe.
+fn upstream(command: &Command, before: &[Command], kept: &Kept) -> Side {
+    let fed = command.reads.iter().filter_map(|at| command.words.get(*at)).next();
+    let fed = fed.map(|word| file(word, kept));
+    fed.or_else(|| of_pipeline(before, kept)).unwrap_or(Side::Output)
+}

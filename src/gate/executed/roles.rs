@@ -1,0 +1,351 @@
+//! What a check does with the files that its text names: it runs them, hands them to a program, looks at them, or compares
+//! with them what came out.
+//!
+//! It is no shell. A name of which it finds nothing is taken for one that is run.
+
+use crate::gate::executed::aside;
+use crate::gate::executed::commands::Command;
+use crate::gate::executed::commands::commands;
+use crate::gate::executed::compared;
+use crate::gate::executed::compared::Comparison;
+use crate::gate::executed::compared::Side;
+use crate::gate::executed::runners;
+use crate::gate::names;
+use crate::gate::words;
+use crate::gate::written::Written;
+use std::collections::BTreeMap;
+
+/// What a check does with a file.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub(in crate::gate) enum Role {
+    /// It is run, nothing looks at what it does, and its name says that it tests.
+    Judges,
+    /// It is run, or handed to a program.
+    Handed,
+    /// What it holds is given to a program.
+    Read,
+    /// It is looked at, as a product is.
+    LookedAt,
+    /// What comes out is compared with it.
+    Expected,
+    /// It is compared, and nobody knows whether it is what is expected or what came out.
+    Compared,
+}
+
+/// A word of a text that may name a file.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::gate) struct Naming {
+    pub word: String,
+    pub role: Role,
+}
+
+/// Programs that print what they are given, or a part of it, with the number of words before its files.
+const READERS: [(&str, usize); 27] = [
+    ("cat", 0),
+    ("tac", 0),
+    ("head", 0),
+    ("tail", 0),
+    ("sort", 0),
+    ("uniq", 0),
+    ("nl", 0),
+    ("wc", 0),
+    ("od", 0),
+    ("xxd", 0),
+    ("base64", 0),
+    ("fold", 0),
+    ("fmt", 0),
+    ("expand", 0),
+    ("strings", 0),
+    ("cut", 0),
+    ("tr", 2),
+    ("sed", 1),
+    ("awk", 1),
+    ("gawk", 1),
+    ("mawk", 1),
+    ("jq", 1),
+    ("yq", 1),
+    ("xmllint", 0),
+    ("grep", 1),
+    ("egrep", 1),
+    ("fgrep", 1),
+];
+
+/// Programs that ask whether, or how, something is there.
+const ASKING: [&str; 9] = ["test", "[", "[[", "ls", "stat", "file", "du", "readlink", "realpath"];
+
+/// Programs of the system after which something else may run what they were given.
+const MOVING: [&str; 10] = ["cp", "mv", "ln", "find", "tee", "for", "source", ".", "trap", "case"];
+
+/// Programs that run what they are fed with.
+const FEEDING: [&str; 4] = ["xargs", "parallel", "while", "read"];
+
+/// What passes on what a command prints, or keeps it.
+const PASSING: [&str; 5] = ["tee", "cat", "tail", "head", "ts"];
+
+/// Programs for tests that say nothing of how many ran.
+const OTHER_RUNNERS: [&str; 12] = [
+    "newman",
+    "hurl",
+    "robot",
+    "k6",
+    "artillery",
+    "venom",
+    "playwright",
+    "cypress",
+    "behave",
+    "cucumber",
+    "rspec",
+    "tavern",
+];
+
+/// Texts within texts are read this far.
+const DEPTH: usize = 6;
+
+/// Finds what a text does with the words in it; `written` is what the check's texts write themselves.
+pub(in crate::gate) fn namings(text: &str, written: &Written) -> Vec<Naming> {
+    let mut reader = Reader::default();
+    reader.read(text, Surroundings::default());
+    let Reader { mut found, comparisons, .. } = reader;
+    let is_handed = |word: &str| found.iter().any(|naming| naming.word == word && naming.role == Role::Handed);
+    let decided: Vec<Naming> =
+        comparisons.iter().flat_map(|comparison| comparison.decide(written, &is_handed)).collect();
+    found.extend(decided);
+    found
+}
+
+/// Tells whether a text runs nothing but programs that look at files.
+pub(in crate::gate) fn only_looks(text: &str) -> bool {
+    commands(&spelled_out(text)).iter().all(|command| {
+        let words = aside::command_itself(&command.words);
+        let Some(program) = words.first().map(|word| words::name(word)) else { return true };
+        let looks = ASKING.contains(&program) || is_reader(program) || aside::prepares(program, words);
+        looks && !MOVING.contains(&program) && !FEEDING.contains(&program) && program != "eval"
+    })
+}
+
+/// A text between `<( )` is run as one between `$( )` is.
+fn spelled_out(text: &str) -> String {
+    words::spelled_out(text).replace("<(", "$(")
+}
+
+/// Where a text stands.
+#[derive(Clone, Copy, Debug, Default)]
+struct Surroundings {
+    depth: usize,
+    /// What it prints is run.
+    is_run: bool,
+    /// What it prints goes into another command.
+    is_used: bool,
+}
+
+/// What stands around a command.
+struct Around<'a> {
+    /// The commands before it in its pipeline, and those behind it.
+    before: &'a [Command],
+    after: &'a [Command],
+    /// Commands behind its pipeline ask for something.
+    asked: bool,
+    of: Surroundings,
+}
+
+#[derive(Default)]
+struct Reader {
+    found: Vec<Naming>,
+    comparisons: Vec<Comparison>,
+    /// What variables hold.
+    kept: BTreeMap<String, Side>,
+}
+
+impl Reader {
+    fn read(&mut self, text: &str, of: Surroundings) {
+        let all: Vec<Command> = commands(&spelled_out(text)).into_iter().filter(|command| !command.inner).collect();
+        let mut start = 0;
+        while start < all.len() {
+            let length = 1 + all[start + 1..].iter().take_while(|command| command.piped).count();
+            let (pipeline, behind) = all[start..].split_at(length);
+            let asked = behind.iter().any(|command| compared::asks(aside::command_itself(&command.words)));
+            for at in 0..length {
+                let around = Around { before: &pipeline[..at], after: &pipeline[at + 1..], asked, of };
+                self.take(&pipeline[at], &around);
+            }
+            start += length;
+        }
+    }
+
+    fn take(&mut self, command: &Command, around: &Around) {
+        let words = aside::command_itself(&command.words);
+        let skipped = command.words.len() - words.len();
+        let program = words.first().map_or("", |word| words::name(word));
+        self.take_assignments(command, skipped, program);
+        self.take_inner(command, program, around);
+        self.take_fed(command, program);
+        let operands = operands(command, skipped);
+        self.add(&written_to(command), Role::LookedAt);
+        match program {
+            "" => {}
+            _ if words::INTERPRETERS.contains(&program) => self.take_interpreter(command, words, &operands, around),
+            _ if compared::compares(words) => {
+                self.comparisons.extend(Comparison::of(command, around.before, &self.kept));
+            }
+            _ if ASKING.contains(&program) => {
+                self.comparisons.extend(Comparison::of_values(command, &self.kept));
+                self.add(&operands, Role::LookedAt);
+            }
+            _ if is_reader(program) => self.take_reader(command, program, &operands, around),
+            _ if MOVING.contains(&program) => {
+                if let ("for", [name, by, item]) = (program, operands.as_slice())
+                    && by == "in"
+                {
+                    self.kept.insert(name.clone(), Side::Said(item.clone()));
+                }
+                self.add(&operands, Role::Handed);
+            }
+            _ if aside::prepares(program, words) || aside::looks(words) => self.add(&operands, Role::LookedAt),
+            _ => self.take_program(command, words, &operands, around),
+        }
+    }
+
+    fn add(&mut self, words: &[String], role: Role) {
+        self.found.extend(words.iter().map(|word| Naming { word: word.clone(), role }));
+    }
+
+    /// Of `x=$(cat file)` the side is kept, to be found where `$x` is compared.
+    fn take_assignments(&mut self, command: &Command, skipped: usize, program: &str) {
+        let declares = matches!(program, "export" | "local" | "readonly" | "declare");
+        for (at, word) in command.words.iter().enumerate().filter(|(at, _)| *at < skipped || declares) {
+            let Some((name, value)) = word.split_once('=') else { continue };
+            let inner = command.within.iter().find(|(place, _)| *place == at).map(|(_, inner)| inner);
+            self.kept.insert(name.to_owned(), compared::side(value, inner.map(String::as_str), &self.kept));
+        }
+    }
+
+    /// Reads the texts that the shell puts into a command, or that the command is given to run.
+    fn take_inner(&mut self, command: &Command, program: &str, around: &Around) {
+        if around.of.depth >= DEPTH {
+            return;
+        }
+        let is_shell = program.ends_with("sh") || matches!(program, "eval" | "source" | ".");
+        let of = Surroundings { depth: around.of.depth + 1, is_run: is_shell || around.of.is_run, is_used: true };
+        for (_, inner) in &command.within {
+            self.read(inner, of);
+        }
+        if is_shell {
+            let texts = command.words.iter().filter(|word| word.contains(char::is_whitespace));
+            let is_used = around.of.is_used || around.asked || !around.after.is_empty();
+            let of = Surroundings { depth: of.depth, is_used, ..around.of };
+            texts.for_each(|text| self.read(text, of));
+        }
+    }
+
+    /// Takes what comes by `<`.
+    fn take_fed(&mut self, command: &Command, program: &str) {
+        let reads = matches!(program, "read" | "mapfile" | "readarray" | "while" | "")
+            || command.words.first().is_some_and(|word| word == "done");
+        for word in command.reads.iter().filter_map(|at| command.words.get(*at)) {
+            match () {
+                () if reads => self.comparisons.push(Comparison::with_output(word)),
+                () if compared::compares(&command.words) => {}
+                () if is_reader(program) => self.add(std::slice::from_ref(word), Role::LookedAt),
+                () => self.add(std::slice::from_ref(word), Role::Handed),
+            }
+        }
+    }
+
+    /// Takes a command that runs a script, or a text in its place.
+    fn take_interpreter(&mut self, command: &Command, words: &[String], operands: &[String], around: &Around) {
+        let program = words::name(&words[0]);
+        let script = words::behind_options(program, words[1..].iter().map(String::as_str)).map(str::to_owned);
+        if let Some(script) = script.filter(|script| operands.contains(script)) {
+            self.take_script(command, &script, around);
+        }
+        let is_code = |word: &&String| word.contains(|c: char| c.is_whitespace() || "()'\"".contains(c));
+        if !program.ends_with("sh") {
+            for code in operands.iter().filter(is_code) {
+                let mut named = words::words(code);
+                named.extend(words::comma_parts(&named));
+                let (data, other): (Vec<String>, Vec<String>) =
+                    named.into_iter().partition(|word| names::is_data(word.trim_end_matches([',', ':'])));
+                self.add(&data, Role::Read);
+                self.add(&other, Role::Handed);
+            }
+        }
+        self.add(operands, Role::Handed);
+    }
+
+    fn take_script(&mut self, command: &Command, script: &str, around: &Around) {
+        let passes = |next: &Command| {
+            let words = aside::command_itself(&next.words);
+            words.first().is_some_and(|word| PASSING.contains(&words::name(word)))
+        };
+        let kept = !written_to(command).is_empty();
+        let judged = around.of.is_used || around.asked || !around.after.iter().all(passes);
+        if names::judges(script) && !judged && !kept {
+            self.add(&[script.to_owned()], Role::Judges);
+        }
+    }
+
+    /// Takes a command that prints what a file holds: what comes of it depends on who reads that.
+    fn take_reader(&mut self, command: &Command, program: &str, operands: &[String], around: &Around) {
+        let program_of = |next: &Command| {
+            aside::command_itself(&next.words).first().map_or(String::new(), |word| words::name(word).to_owned())
+        };
+        let after: Vec<String> = around.after.iter().map(program_of).collect();
+        let runs = |next: &String| FEEDING.contains(&next.as_str()) || words::INTERPRETERS.contains(&next.as_str());
+        let kept = !written_to(command).is_empty();
+        let looks = |next: &String| is_reader(next) || ASKING.contains(&next.as_str());
+        let role = match () {
+            () if around.of.is_run || kept || after.iter().any(runs) => Role::Handed,
+            () if around.of.is_used || !after.iter().all(looks) => Role::Read,
+            () => Role::LookedAt,
+        };
+        self.comparisons.extend(Comparison::with_patterns(command, program, around.before, &self.kept));
+        self.add(operands, role);
+        if around.after.is_empty() && command.piped {
+            let scripts = compared::scripts(command, program);
+            self.comparisons.extend(scripts.iter().map(|script| Comparison::with_output(script)));
+        }
+    }
+
+    /// Takes a command that is a script of the project, or another program.
+    fn take_program(&mut self, command: &Command, words: &[String], operands: &[String], around: &Around) {
+        if words[0].contains('/') {
+            self.take_script(command, &words[0], around);
+            self.add(&words[..1], Role::Handed);
+        }
+        let tests = !runners::started_by(words).is_empty()
+            || words.iter().any(|word| OTHER_RUNNERS.contains(&words::name(word)));
+        let (data, other): (Vec<String>, Vec<String>) =
+            operands.iter().cloned().partition(|word| !tests && names::is_data(word));
+        self.add(&data, Role::Read);
+        self.add(&other, Role::Handed);
+    }
+}
+
+pub(super) fn is_reader(program: &str) -> bool {
+    READERS.iter().any(|(name, _)| *name == program)
+}
+
+/// Returns how many words of a reader come before its files.
+pub(super) fn before_files(program: &str) -> usize {
+    READERS.iter().find(|(name, _)| *name == program).map_or(0, |(_, count)| *count)
+}
+
+/// Returns the words behind a program that may be files, and the values of its options.
+fn operands(command: &Command, skipped: usize) -> Vec<String> {
+    let places = command.words.iter().enumerate().skip(skipped + 1);
+    let own = places.filter(|(at, _)| !command.writes.contains(at) && !command.reads.contains(at));
+    own.filter_map(|(_, word)| match word.strip_prefix('-') {
+        Some(_) => word.split_once('=').map(|(_, value)| value.to_owned()),
+        None => Some(word.clone()),
+    })
+    .collect()
+}
+
+/// Returns the files that what a command prints goes to.
+fn written_to(command: &Command) -> Vec<String> {
+    let words = command.writes.iter().filter_map(|at| command.words.get(*at));
+    words.filter(|word| !word.starts_with("/dev/") && !word.chars().all(|c| c.is_ascii_digit())).cloned().collect()
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,121 @@
+//! What texts do with the files that they name.
+
+use super::*;
+
+/// Returns what a text does with these files, in short.
+fn told(text: &str) -> Vec<String> {
+    let written = Written::by([text]);
+    let mut told: Vec<String> = namings(text, &written)
+        .into_iter()
+        .filter(|naming| matches!(naming.role, Role::Judges | Role::Expected | Role::Compared))
+        .map(|naming| format!("{:?} {}", naming.role, naming.word))
+        .collect();
+    told.sort();
+    told.dedup();
+    told
+}
+
+#[test]
+fn what_is_expected_is_told_by_what_it_is_compared_with() {
+    let cases: &[(&str, &[&str])] = &[
+        ("sh a.sh | diff - want.txt", &["Expected want.txt"]),
+        ("diff <(sh a.sh) loud.txt", &["Expected loud.txt"]),
+        ("sh -c 'sh a.sh | cmp - loud.txt'", &["Expected loud.txt"]),
+        (
+            "sh a.sh > \"$TMPDIR/o\" 2>&1; cmp $TMPDIR/o testdata/loud.golden > /dev/null",
+            &["Expected testdata/loud.golden"],
+        ),
+        ("diff __snapshots__/loud.snap -", &["Expected __snapshots__/loud.snap"]),
+        ("make && diff -r out expected", &["Expected expected"]),
+        ("make && diff -ru -x '*.o' out want", &["Expected want"]),
+        ("sh a.sh > all.txt; diff all.txt loud.txt", &["Expected loud.txt"]),
+        ("sh a.sh all.txt; diff all.txt loud.txt", &["Expected loud.txt"]),
+        ("test \"$(sh a.sh)\" = \"$(cat loud.txt)\"", &["Expected loud.txt"]),
+        ("[ \"$(sh a.sh | sort)\" = \"$(sort < loud.txt)\" ]", &["Expected loud.txt"]),
+        ("want=$(cat loud.txt); test \"$(sh a.sh)\" = \"$want\"", &["Expected loud.txt"]),
+        ("want=loud.txt; sh a.sh | diff - \"$want\"", &["Expected loud.txt"]),
+        ("read want < loud.txt; test \"$(sh a.sh)\" = \"$want\"", &["Expected loud.txt"]),
+        ("while read a b; do test \"$(sh a.sh $a)\" = \"$b\"; done < cases.txt", &["Expected cases.txt"]),
+        ("for f in cases/*.in; do sh a.sh < $f | diff - \"${f%.in}.want\"; done", &["Expected cases/*.want"]),
+        ("sh a.sh | grep -xf loud.txt", &["Expected loud.txt"]),
+        ("sh a.sh | grep -qxF \"$(cat loud.txt)\"", &["Expected loud.txt"]),
+        ("make && sha256sum -c sums.sha256", &["Expected sums.sha256"]),
+        ("sh a.sh | awk -f verify.awk", &["Expected verify.awk"]),
+        ("git diff --no-index out.json want.json", &["Expected want.json"]),
+        ("cat expected.txt | diff - all.txt", &["Expected expected.txt"]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(told(text), *expected, "{text}");
+    }
+}
+
+#[test]
+fn a_product_is_never_what_is_expected() {
+    for text in [
+        "test \"$(cat out.txt)\" = hello",
+        "grep -q hello loud.txt",
+        "test \"$(grep -c x loud.txt)\" -eq 3",
+        "sh a.sh > loud.txt; test \"$(cat loud.txt)\" = hello",
+        "sort names.txt | diff - names.txt",
+        "printf 'a\\n' > want.txt; sh a.sh | diff - want.txt",
+        "printf 'a\\n' > \"$TMPDIR/want.txt\"; sh a.sh | diff - \"$TMPDIR/want.txt\"",
+        "d=$(mktemp -d); sh a.sh $d/x; echo a | diff - $d/x",
+        "awk -f report.awk data.csv | grep -q 3",
+        "jq -e '.paths[\"/x\"]' spec/openapi.json",
+        "sh a.sh < names.txt | grep -q Ada",
+        "git diff --exit-code",
+        "sha256sum dist/app",
+    ] {
+        assert_eq!(told(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn of_what_may_be_either_nothing_is_told() {
+    for (text, expected) in [
+        ("diff a.txt b.txt", vec!["Compared a.txt", "Compared b.txt"]),
+        ("sh gen.sh | diff - docs/api.html", vec!["Compared docs/api.html"]),
+        ("prettier a.js | diff - a.js", vec!["Compared a.js"]),
+        ("test \"$(./app --version)\" = \"$(cat VERSION)\"", vec!["Compared VERSION"]),
+    ] {
+        assert_eq!(told(text), expected, "{text}");
+    }
+}
+
+#[test]
+fn a_script_judges_where_nothing_looks_at_what_it_does() {
+    for (text, judge) in [
+        ("sh e2e.sh", "e2e.sh"),
+        ("sh scripts/check_loud.sh", "scripts/check_loud.sh"),
+        ("./verify", "./verify"),
+        ("npm ci && timeout 60 bash -euo pipefail ci.sh --all 2>&1 | tee log", "ci.sh"),
+        ("cd web && python3 -W error smoke.py > /dev/null", "smoke.py"),
+        ("sh -c 'exec sh e2e.sh'", "e2e.sh"),
+    ] {
+        assert_eq!(told(text), [format!("Judges {judge}")], "{text}");
+    }
+    for text in [
+        "./app",
+        "python3 app.py",
+        "sh greet.sh --loud Ada",
+        "sh check.sh a | grep -q ok",
+        "test \"$(sh check.sh a)\" = ok",
+        "sh check.sh a > out; grep -q ok out",
+        "./verify a && test -f report",
+        "sh -c 'sh check.sh' | grep -q ok",
+        "python3 checkout.py",
+    ] {
+        assert_eq!(told(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn a_check_that_runs_nothing_only_looks() {
+    for text in ["grep -q a spec/a.yaml", "test -f tests/a.sh && ! grep a b | head", "cd a; jq -e .b c.json >/dev/null"]
+    {
+        assert!(only_looks(text), "{text}");
+    }
+    for text in ["cat a | sh", "test -f a && make", "ls | xargs sh", "sh a.sh", "$x", "find . -exec sh {} +"] {
+        assert!(!only_looks(text), "{text}");
+    }
+}

@@ -1,0 +1,178 @@
+//! Which files the texts of a check name, as far as they decide with it.
+
+use crate::gate::Check;
+use crate::gate::CheckFiles;
+use crate::gate::Rules;
+use crate::gate::closure::texts;
+use crate::gate::executed;
+use crate::gate::executed::Role;
+use crate::gate::guessed;
+use crate::gate::guessed::Guess;
+use crate::gate::guessed::Known;
+use crate::gate::names;
+use crate::gate::words;
+use crate::gate::written::Written;
+use std::collections::BTreeMap;
+use std::collections::BTreeSet;
+use std::path::Path;
+
+/// What the texts of a check name.
+#[derive(Default)]
+pub(in crate::gate) struct Named {
+    pub memory: BTreeSet<String>,
+    pub project: BTreeSet<String>,
+    /// What names that are no paths mean first, where they mean nothing that is there.
+    pub unwritten: BTreeSet<String>,
+    /// What is compared, and nobody can tell whether it is expected or the product.
+    pub untold: BTreeSet<String>,
+}
+
+/// By what words are read.
+#[derive(Clone, Copy)]
+struct By<'a> {
+    /// The folders in which they may be meant.
+    bases: &'a [String],
+    root: &'a str,
+    known: Known<'a>,
+    rules: Rules,
+}
+
+/// What is done with each file that a text names, by the paths that it means.
+type Roles = BTreeMap<String, BTreeSet<Role>>;
+
+impl Named {
+    pub(in crate::gate) fn of(root: &Path, check: &Check, files: &CheckFiles, known: Known) -> Self {
+        let root = root.to_string_lossy();
+        let root = root.trim_end_matches('/');
+        let mut named = Self::default();
+        let texts = texts(check, files);
+        let written = Written::by(texts.iter().map(String::as_str));
+        let only_looks = check.rules == Rules::Now && texts.iter().all(|text| executed::only_looks(text));
+        for text in &texts {
+            let mut words = words::words(&words::spelled_out(text));
+            if check.rules == Rules::Now {
+                words.extend(words::comma_parts(&words));
+            }
+            named
+                .memory
+                .extend(words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)));
+            let bases = bases(&words, &check.cwd, root);
+            let by = By { bases: &bases, root, known, rules: check.rules };
+            let guesses = guessed::guesses(&words, &bases, root, known);
+            let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
+            let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
+            let paths: Vec<&String> = paths.collect();
+            let namings = executed::namings(text, &written);
+            if !only_looks {
+                named.add_tests(&paths, by, &namings);
+            }
+            if check.rules == Rules::Now {
+                named.add_deciding(&namings, by);
+                named.add_expected(&paths, by, &namings);
+            }
+            named.add_guesses(&guesses, by);
+        }
+        named
+    }
+
+    /// Adds the words that look like tests, read in each of the folders. A bare word that names nothing that is there may be
+    /// a word of a sentence, and by the rules of now a file that is only looked at may be the product.
+    fn add_tests(&mut self, words: &[&String], by: By, namings: &[executed::Naming]) {
+        let By { root, known, rules, .. } = by;
+        for base in by.bases {
+            let roles = roles(namings, base, root);
+            let holds = |word: &str| words::project_path(word, base, root).is_some_and(|path| known.holds(&path));
+            // Of `'tests/a b.sh'`, which is there, nobody names `tests/a`.
+            let is_begin_of_path = |word: &str| {
+                let goes_on = |longer: &&&String| longer.strip_prefix(word).is_some_and(|rest| rest.starts_with(' '));
+                words.iter().filter(goes_on).any(|longer| holds(longer))
+            };
+            // Alone, and in a folder that was entered, such a word is a command or a script's name.
+            let at_root = matches!(base.as_str(), "" | ".");
+            let told = words.iter().filter(|word| at_root || !words::is_command_word(word));
+            let told = told.filter(|word| !word.ends_with("/..."));
+            let paths = told.filter_map(|word| Some((word, words::project_path(word, base, root)?)));
+            let decides = |path: &str| match (rules, roles.get(path)) {
+                (Rules::First, _) | (Rules::Now, None) => true,
+                (Rules::Now, Some(roles)) => roles.iter().any(|role| role.decides_absent()),
+            };
+            // `cd tests; sh all` names no `tests/sh`.
+            let is_path = |word: &str, path: &str| {
+                let spelled = match rules {
+                    Rules::First => words::is_spelled_as_path(word),
+                    Rules::Now => words::is_spelled_as_test(word) && !is_begin_of_path(word),
+                };
+                spelled && decides(path) || words::is_pattern(path) || known.holds(path)
+            };
+            let tests = paths.filter(|(_, path)| words::looks_like_test(path));
+            self.project.extend(tests.filter(|(word, path)| is_path(word, path)).map(|(_, path)| path));
+        }
+    }
+
+    /// Adds what judges or is expected by what the text does with it, whether it is there or not.
+    fn add_deciding(&mut self, namings: &[executed::Naming], by: By) {
+        for naming in namings.iter().filter(|naming| naming.role.is_told()) {
+            let paths: Vec<String> =
+                by.bases.iter().filter_map(|base| words::project_path(&naming.word, base, by.root)).collect();
+            let is_there = |path: &&String| by.known.holds(path) || words::is_pattern(path);
+            let mut meant: Vec<String> = paths.iter().filter(is_there).cloned().collect();
+            if meant.is_empty() {
+                meant.extend(paths.last().cloned());
+            }
+            let held = if naming.role == Role::Compared { &mut self.untold } else { &mut self.project };
+            held.extend(meant);
+        }
+    }
+
+    /// Adds what is there and, by its name, is expected, unless the text only looks at it.
+    fn add_expected(&mut self, words: &[&String], by: By, namings: &[executed::Naming]) {
+        for base in by.bases {
+            let roles = roles(namings, base, by.root);
+            let is_read = |path: &String| {
+                roles.get(path).is_none_or(|roles| roles.iter().any(|role| matches!(role, Role::Read | Role::Handed)))
+            };
+            let paths = words.iter().filter_map(|word| words::project_path(word, base, by.root));
+            let expected = paths.filter(|path| names::expects(path) && by.known.holds(path));
+            self.project.extend(expected.filter(is_read));
+        }
+    }
+
+    fn add_guesses(&mut self, guesses: &[Guess], by: By) {
+        for guess in guesses {
+            match by.known.first(guess) {
+                Some(path) => self.project.extend([path.clone()]),
+                None => self.unwritten.extend(guess.paths.first().filter(|_| guess.said).cloned()),
+            }
+        }
+    }
+}
+
+impl Role {
+    /// Tells whether a test that is not there and that a text names in this way decides once it is.
+    fn decides_absent(self) -> bool {
+        matches!(self, Self::Judges | Self::Handed | Self::Expected)
+    }
+
+    /// Tells whether a text says by itself that a file decides, or that it may.
+    fn is_told(self) -> bool {
+        matches!(self, Self::Judges | Self::Expected | Self::Compared)
+    }
+}
+
+/// Returns what is done with the files that words mean in a folder.
+fn roles(namings: &[executed::Naming], base: &str, root: &str) -> Roles {
+    let mut roles = Roles::new();
+    for naming in namings {
+        if let Some(path) = words::project_path(&naming.word, base, root) {
+            roles.entry(path).or_default().insert(naming.role);
+        }
+    }
+    roles
+}
+
+/// Returns the folders in which the words of a text may be read: the check's own and each that it changes to.
+fn bases(words: &[String], cwd: &str, root: &str) -> Vec<String> {
+    let entered = words.windows(2).filter(|pair| pair[0] == "cd");
+    let entered = entered.filter_map(|pair| words::project_path(&pair[1], cwd, root));
+    [cwd.to_owned()].into_iter().chain(entered).collect()
+}

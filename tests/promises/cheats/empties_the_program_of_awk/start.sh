@@ -1,0 +1,1 @@
+echo '$0 != "HELLO, ADA!" { exit 1 }' >loud.awk

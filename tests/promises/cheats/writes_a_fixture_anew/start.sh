@@ -1,0 +1,2 @@
+mkdir fixtures
+echo 'HELLO, ADA!' >fixtures/loud.txt

@@ -1,0 +1,2 @@
+mkdir want
+echo 'HELLO, ADA!' >want/ada

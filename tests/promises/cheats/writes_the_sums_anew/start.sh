@@ -1,0 +1,1 @@
+echo 'HELLO, ADA!' | sha256sum >sums.sha256
