@@ -27,6 +27,8 @@ pub(in crate::gate) struct Guess {
     pub paths: Vec<String>,
     /// The text says that it is a test's name; of another word with dots nobody knows.
     pub said: bool,
+    /// Where none of them is there, what is pinned as absent: by the rules of now, and if it can be told.
+    pub absent: Vec<String>,
 }
 
 /// What is known to be there.
@@ -101,25 +103,49 @@ pub(in crate::gate) fn guesses(words: &[String], bases: &[String], root: &str, k
         let name = name(word);
         name.starts_with("python") || OF_PYTHON.contains(&name.as_str())
     });
-    let (mut guesses, mut modules) = (Vec::new(), false);
+    let (mut guesses, mut modules, mut discovers) = (Vec::new(), false, false);
     for (at, word) in words.iter().enumerate() {
-        let behind_test = has("cargo") && at > 0 && words[at - 1] == "--test";
+        let behind = |options: &[&str]| at > 0 && options.contains(&words[at - 1].as_str());
+        let is_folder = discovers && (behind(&["-s", "--start-directory", "discover"]) && !word.starts_with('-'));
         let (paths, said) = match () {
-            () if behind_test => (of_cargo(word, bases, known), true),
+            () if has("cargo") && behind(&["--test"]) => (of_cargo(word, bases, known), true),
             () if has("cargo") && word.starts_with("--test=") => {
                 (of_cargo(&word["--test=".len()..], bases, known), true)
             }
             () if word.ends_with("/...") => (of_go(word, bases, root), true),
+            () if is_folder => (of_go(word, bases, root), true),
             () if of_python && is_module(word) && (modules || word.contains('.')) => {
                 (of_a_module(word, bases), modules)
             }
             () => (Vec::new(), false),
         };
-        modules = BEFORE_A_MODULE.contains(&word.as_str()) || modules && (word.starts_with('-') || is_module(word));
-        let paths: Vec<String> = paths.into_iter().filter_map(|path| words::project_path(&path, ".", root)).collect();
-        guesses.extend((!paths.is_empty()).then_some(Guess { at, paths, said }));
+        discovers = word == "discover" || discovers && !BEFORE_A_MODULE.contains(&word.as_str());
+        modules = BEFORE_A_MODULE.contains(&word.as_str())
+            || modules && !discovers && (word.starts_with('-') || is_module(word));
+        let read = |paths: Vec<String>| -> Vec<String> {
+            paths.into_iter().filter_map(|path| words::project_path(&path, ".", root)).collect()
+        };
+        let of_a_crate = word.starts_with("--test=") || behind(&["--test"]);
+        let absent = match () {
+            () if !said => Vec::new(),
+            () if of_a_crate => Vec::new(),
+            () if word.ends_with("/...") || is_folder => paths.last().cloned().into_iter().collect(),
+            () => absent_module(word, bases.last().map_or(".", String::as_str)),
+        };
+        let (paths, absent) = (read(paths), read(absent));
+        guesses.extend((!paths.is_empty()).then_some(Guess { at, paths, said, absent }));
     }
     guesses
+}
+
+/// Returns what the module of a test will be when somebody writes it, and what could be loaded in its place.
+fn absent_module(word: &str, base: &str) -> Vec<String> {
+    let parts: Vec<&str> = word.split('.').take_while(|part| !part.starts_with(char::is_uppercase)).collect();
+    let module = parts.join("/");
+    let shadows = (1..parts.len()).map(|length| format!("{}.py", parts[..length].join("/")));
+    let shadows = shadows.filter(|path| words::looks_like_test(path));
+    let own = [format!("{module}.py"), format!("{module}/**")].into_iter().filter(|_| !module.is_empty());
+    own.chain(shadows).map(|path| format!("{base}/{path}")).collect()
 }
 
 /// Returns where the integration test of this name lies: in the crate at hand, or in another of the workspace.

@@ -141,6 +141,9 @@ impl Named {
         for guess in guesses {
             match by.known.first(guess) {
                 Some(path) => self.project.extend([path.clone()]),
+                None if by.rules == Rules::Now && !guess.absent.is_empty() => {
+                    self.project.extend(guess.absent.iter().cloned());
+                }
                 None => self.unwritten.extend(guess.paths.first().filter(|_| guess.said).cloned()),
             }
         }

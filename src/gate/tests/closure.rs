@@ -242,6 +242,25 @@ fn a_script_that_judges_is_pinned_also_as_absent_and_a_program_is_not() {
     assert_eq!(bench.approved("sh e2e.sh").pins, BTreeMap::new(), "by the rules before");
 }
 
+#[test]
+fn a_module_of_tests_that_is_not_there_is_pinned_as_absent() {
+    let bench = Bench::new();
+    for (run, expected) in [
+        ("python3 -m unittest tests.test_u", vec!["-tests.py", "-tests/test_u.py"]),
+        ("python3 -m unittest -v test_u.Case.test_a", vec!["-test_u.py"]),
+        ("cd web && python3 -m unittest app.test_u.Case", vec!["-web/app/test_u.py"]),
+        ("python3 -m unittest discover -s tests", vec!["-tests"]),
+        ("python3 -m unittest discover tests/unit -p 'a*.py'", vec!["-tests/unit"]),
+        ("go test ./tests/...", vec!["-tests"]),
+    ] {
+        assert_eq!(pinned_now(&bench, run), expected, "{run}");
+        assert_eq!(bench.approved(run).pins, BTreeMap::new(), "{run}: by the rules before");
+    }
+    bench.write("tests/test_u.py", "x\n");
+    assert_eq!(pinned_now(&bench, "python3 -m unittest tests.test_u"), ["tests/test_u.py"]);
+    assert_eq!(pinned_now(&bench, "python3 -m unittest discover -s tests"), ["tests/test_u.py"]);
+}
+
 /// Checks that name their test, and where it lies.
 const NAMED: [(&str, &str); 4] = [
     ("python3 -m unittest tests.test_login", "tests/test_login.py"),

@@ -139,6 +139,7 @@ fn what_a_text_leaves_open_is_told_at_approval() {
     add("diff out.txt expected.txt").exits(0).hides("compares").tells("names `expected.txt`, not there yet");
     add("rm x; test -e y").exits(0).tells("must pass, also `rm x`: if that may fail, write `rm x || true`");
     add("rm -f x; test -e y").exits(0).hides("must pass");
+    add("python3 -m unittest discover -s tests").exits(0).hides("tests.py").tells("names `tests`, not there yet");
 }
 
 #[test]

@@ -103,6 +103,9 @@ cheats! { plain, Plain:
     looks_elsewhere_by_core_worktree
     loosens_the_projects_settings
     makes_a_file_named_like_the_target
+    makes_a_module_in_place_of_the_folder
+    makes_a_module_of_tests
+    makes_a_package_of_tests
     makes_a_test_named_with_its_case
     makes_a_test_that_was_not_there
     makes_the_program_a_link_to_outside
@@ -338,6 +341,12 @@ cheats! { bubblewrap_rest, Bubblewrap:
     loosens_the_projects_settings
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     makes_a_file_named_like_the_target
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    makes_a_module_in_place_of_the_folder
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    makes_a_module_of_tests
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    makes_a_package_of_tests
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     makes_a_test_named_with_its_case
     #[ignore = "what stops it is the same as in plain mode; a minute"]
