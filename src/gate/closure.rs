@@ -79,23 +79,36 @@ fn of_memory(name: &str, files: &CheckFiles) -> Pinned {
     Pinned { path: format!("checks/{name}"), id: bytes.as_deref().map(project::blob_id), mode: Mode::Plain, bytes }
 }
 
+/// A text that a check runs.
+pub(in crate::gate) struct Text {
+    /// None for those of the check itself, which a shell runs.
+    pub name: Option<String>,
+    pub text: String,
+}
+
 /// Returns the texts that run: the command, its setup and what it waits for, and the scripts of memory that they name.
-pub(in crate::gate) fn texts(check: &Check, files: &CheckFiles) -> Vec<String> {
+pub(in crate::gate) fn named_texts(check: &Check, files: &CheckFiles) -> Vec<Text> {
     let setup = check.setup.as_deref().filter(|setup| *setup != "init");
-    let mut texts: Vec<String> =
-        [Some(check.run.as_str()), setup, check.ready.as_deref()].into_iter().flatten().map(str::to_owned).collect();
+    let own = [Some(check.run.as_str()), setup, check.ready.as_deref()].into_iter().flatten();
+    let mut texts: Vec<Text> = own.map(|text| Text { name: None, text: text.to_owned() }).collect();
     let mut known = BTreeSet::new();
     let mut at = 0;
     while let Some(text) = texts.get(at) {
-        let words = words::words(&words::spelled_out(text));
+        let words = words::words(&words::spelled_out(&text.text));
         for name in words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)) {
             if known.insert(name.clone()) {
-                texts.extend(files.get(&name).map(lossy));
+                let text = files.get(&name).map(lossy);
+                texts.extend(text.map(|text| Text { name: Some(name), text }));
             }
         }
         at += 1;
     }
     texts
+}
+
+/// The same without their names.
+pub(in crate::gate) fn texts(check: &Check, files: &CheckFiles) -> Vec<String> {
+    named_texts(check, files).into_iter().map(|text| text.text).collect()
 }
 
 /// Returns the script of the project that decides a check alone and is not pinned: whoever writes it decides.

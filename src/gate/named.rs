@@ -3,9 +3,11 @@
 use crate::gate::Check;
 use crate::gate::CheckFiles;
 use crate::gate::Rules;
-use crate::gate::closure::texts;
+use crate::gate::closure::Text;
+use crate::gate::closure::named_texts;
 use crate::gate::executed;
 use crate::gate::executed::Role;
+use crate::gate::from_git;
 use crate::gate::guessed;
 use crate::gate::guessed::Guess;
 use crate::gate::guessed::Known;
@@ -45,11 +47,12 @@ impl Named {
         let root = root.to_string_lossy();
         let root = root.trim_end_matches('/');
         let mut named = Self::default();
-        let texts = texts(check, files);
-        let written = Written::by(texts.iter().map(String::as_str));
-        let only_looks = check.rules == Rules::Now && texts.iter().all(|text| executed::only_looks(text));
+        let texts = named_texts(check, files);
+        let written = Written::by(texts.iter().map(|text| text.text.as_str()));
+        let looks = |text: &Text| text.is_for_shell() && executed::only_looks(&text.text);
+        let only_looks = check.rules == Rules::Now && texts.iter().all(looks);
         for text in &texts {
-            let mut words = words::words(&words::spelled_out(text));
+            let mut words = words::words(&words::spelled_out(&text.text));
             if check.rules == Rules::Now {
                 words.extend(words::comma_parts(&words));
             }
@@ -62,7 +65,11 @@ impl Named {
             let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
             let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
             let paths: Vec<&String> = paths.collect();
-            let namings = executed::namings(text, &written);
+            let namings = match check.rules {
+                Rules::First => Vec::new(),
+                Rules::Now if text.is_for_shell() => executed::namings(&text.text, &written),
+                Rules::Now => executed::namings_in_code(&text.text),
+            };
             if !only_looks {
                 named.add_tests(&paths, by, &namings);
             }
@@ -93,7 +100,8 @@ impl Named {
             let told = told.filter(|word| !word.ends_with("/..."));
             let paths = told.filter_map(|word| Some((word, words::project_path(word, base, root)?)));
             let decides = |path: &str| match (rules, roles.get(path)) {
-                (Rules::First, _) | (Rules::Now, None) => true,
+                (Rules::First, _) => true,
+                (Rules::Now, None) => !names::is_data(path),
                 (Rules::Now, Some(roles)) => roles.iter().any(|role| role.decides_absent()),
             };
             // `cd tests; sh all` names no `tests/sh`.
@@ -147,6 +155,16 @@ impl Named {
                 None => self.unwritten.extend(guess.paths.first().filter(|_| guess.said).cloned()),
             }
         }
+    }
+}
+
+impl Text {
+    /// Tells whether a shell runs it; what is none of its scripts may hold names in any other way.
+    fn is_for_shell(&self) -> bool {
+        self.name.as_ref().is_none_or(|name| {
+            let plain = !words::name(name).contains('.') && !self.text.starts_with("#!");
+            plain || from_git::is_script(name, self.text.as_bytes())
+        })
     }
 }
 

@@ -54,22 +54,10 @@ const DATA: [&str; 19] = [
 ];
 
 /// Parts of the name of a script that judges.
-const JUDGES: [&str; 14] = [
-    "e2e",
-    "smoke",
-    "test",
-    "tests",
-    "check",
-    "checks",
-    "verify",
-    "verification",
-    "acceptance",
-    "validate",
-    "assert",
-    "prove",
-    "spec",
-    "ci",
-];
+const JUDGES: [&str; 7] = ["e2e", "smoke", "test", "tests", "acceptance", "spec", "ci"];
+
+/// Parts that name a judge, or a product that is given something to look at.
+const VERBS: [&str; 7] = ["check", "checks", "verify", "verification", "validate", "assert", "prove"];
 
 /// Tells whether a file is named as one that holds what is expected.
 pub(in crate::gate) fn expects(path: &str) -> bool {
@@ -92,7 +80,8 @@ pub(in crate::gate) fn is_product(path: &str) -> bool {
         || lower.rsplit_once('.').is_some_and(|(_, extension)| extension != "out" && MADE.contains(&extension))
 }
 
-fn is_code(name: &str) -> bool {
+/// Tells whether a file is a program, by its extension.
+pub(in crate::gate) fn is_code(name: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, extension)| CODE.contains(&extension.to_lowercase().as_str()))
 }
 
@@ -102,9 +91,12 @@ pub(in crate::gate) fn is_data(path: &str) -> bool {
     name.rsplit_once('.').is_some_and(|(_, extension)| DATA.contains(&extension))
 }
 
-/// Tells whether a script is named as one that judges.
-pub(in crate::gate) fn judges(path: &str) -> bool {
-    parts(words::name(path)).iter().any(|part| JUDGES.contains(&part.as_str()))
+/// Tells whether a script is named as one that judges, when it is run with these arguments.
+pub(in crate::gate) fn judges(path: &str, arguments: &[String]) -> bool {
+    let is_given = arguments.iter().any(|argument| !argument.starts_with('-'));
+    let parts = parts(words::name(path.split("::").next().unwrap_or_default()));
+    let has = |names: &[&str]| parts.iter().any(|part| names.contains(&part.as_str()));
+    has(&JUDGES) || !is_given && has(&VERBS)
 }
 
 /// Splits a name where its words end, in lower case.
@@ -163,11 +155,14 @@ mod tests {
             assert!(!is_product(path), "{path}");
         }
         for path in ["e2e.sh", "scripts/check_loud.sh", "verify", "bin/runChecks", "smoke-test.py", "ci.sh"] {
-            assert!(judges(path), "{path}");
+            assert!(judges(path, &["--all".to_owned()]), "{path}");
         }
         for path in ["app", "greet.sh", "checkout.py", "latest.sh", "checks/run.sh", "scripts/build.sh", "checker"] {
-            assert!(!judges(path), "{path}");
+            assert!(!judges(path, &[]), "{path}");
         }
+        let given = ["http://localhost".to_owned()];
+        assert!(judges("e2e.py::adds", &[]) && !judges("app.py::test_adds", &[]));
+        assert!(judges("e2e.sh", &given) && !judges("verify", &given));
         assert!(is_data("spec/openapi.yaml") && is_data("tests/README.md") && !is_data("tests/a.sh") && !is_data("a"));
     }
 }

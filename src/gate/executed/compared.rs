@@ -69,7 +69,9 @@ pub(super) fn compares(words: &[String]) -> bool {
 /// Tells whether a command asks for something that others did.
 pub(super) fn asks(words: &[String]) -> bool {
     let program = words.first().map_or("", |word| words::name(word));
-    matches!(program, "test" | "[" | "[[" | "case") || GREPS.contains(&program) || compares(words)
+    // How a command ended says it by itself.
+    let of_an_exit = words.iter().any(|word| word.contains("$?"));
+    !of_an_exit && matches!(program, "test" | "[" | "[[" | "case") || GREPS.contains(&program) || compares(words)
 }
 
 /// Returns what a value of `test` is: `inner` is what the shell puts into it.
@@ -106,7 +108,8 @@ fn of_text(text: &str, kept: &Kept) -> Side {
 fn of_pipeline(pipeline: &[Command], kept: &Kept) -> Option<Side> {
     let (first, rest) = pipeline.split_first()?;
     let reads = |command: &Command| {
-        aside::command_itself(&command.words).first().is_none_or(|word| is_reader(words::name(word)))
+        let only_reads = command.reads.contains(&0);
+        only_reads || aside::command_itself(&command.words).first().is_none_or(|word| is_reader(words::name(word)))
     };
     if !reads(first) || !rest.iter().all(reads) {
         return None;
@@ -196,7 +199,11 @@ impl Comparison {
                 _ => file(word, kept),
             })
             .collect();
-        if words.first().is_some_and(|word| OF_SUMS.contains(&words::name(word))) {
+        let of_sums = words.first().is_some_and(|word| OF_SUMS.contains(&words::name(word)));
+        if sides.len() < if of_sums { 1 } else { 2 } {
+            sides.push(upstream(command, before, kept));
+        }
+        if of_sums {
             sides.push(Side::Output);
         }
         (sides.len() > 1).then_some(Self(sides))

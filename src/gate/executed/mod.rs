@@ -25,6 +25,7 @@ use recipes::Idle;
 pub(in crate::gate) use roles::Naming;
 pub(in crate::gate) use roles::Role;
 pub(in crate::gate) use roles::namings;
+pub(in crate::gate) use roles::namings_in_code;
 pub(in crate::gate) use roles::only_looks;
 use runners::Runner;
 use std::path::Path;

@@ -98,6 +98,16 @@ const OTHER_RUNNERS: [&str; 12] = [
     "tavern",
 ];
 
+/// Programs that run a script, beside those of which more is known.
+const OTHER_INTERPRETERS: [&str; 5] = ["php", "tsx", "ts-node", "lua", "Rscript"];
+
+/// Programs that start another one, and their words for that.
+const STARTING: [&str; 14] = [
+    "npx", "bunx", "pnpm", "uv", "poetry", "pipenv", "pdm", "rye", "hatch", "nice", "xvfb-run", "stdbuf", "setsid",
+    "sudo",
+];
+const SUBCOMMANDS: [&str; 3] = ["run", "exec", "dlx"];
+
 /// Texts within texts are read this far.
 const DEPTH: usize = 6;
 
@@ -126,6 +136,33 @@ pub(in crate::gate) fn only_looks(text: &str) -> bool {
 /// A text between `<( )` is run as one between `$( )` is.
 fn spelled_out(text: &str) -> String {
     words::spelled_out(text).replace("<(", "$(")
+}
+
+/// Finds the names in a text of another language: what they are for nobody knows.
+pub(in crate::gate) fn namings_in_code(text: &str) -> Vec<Naming> {
+    let mut named = words::words(text);
+    named.extend(words::comma_parts(&named));
+    let role = |word: &str| if names::is_data(word) { Role::Read } else { Role::Handed };
+    named.into_iter().map(|word| Naming { role: role(word.trim_end_matches([',', ':'])), word }).collect()
+}
+
+/// Takes away the programs that start another, with their options.
+fn started(words: &[String]) -> &[String] {
+    let mut rest = words;
+    while rest.first().is_some_and(|word| STARTING.contains(&words::name(word))) {
+        let behind =
+            rest.iter().skip(1).take_while(|word| word.starts_with('-') || SUBCOMMANDS.contains(&word.as_str()));
+        let next = 1 + behind.count();
+        if next >= rest.len() {
+            break;
+        }
+        rest = &rest[next..];
+    }
+    rest
+}
+
+fn is_interpreter(program: &str) -> bool {
+    words::INTERPRETERS.contains(&program) || OTHER_INTERPRETERS.contains(&program)
 }
 
 /// Where a text stands.
@@ -175,15 +212,18 @@ impl Reader {
     fn take(&mut self, command: &Command, around: &Around) {
         let words = aside::command_itself(&command.words);
         let skipped = command.words.len() - words.len();
+        let only_reads = command.reads.contains(&skipped);
+        let words = if only_reads { &[] } else { started(words) };
+        let skipped = command.words.len() - words.len();
         let program = words.first().map_or("", |word| words::name(word));
         self.take_assignments(command, skipped, program);
         self.take_inner(command, program, around);
-        self.take_fed(command, program);
+        self.take_fed(command, program, around);
         let operands = operands(command, skipped);
         self.add(&written_to(command), Role::LookedAt);
         match program {
             "" => {}
-            _ if words::INTERPRETERS.contains(&program) => self.take_interpreter(command, words, &operands, around),
+            _ if is_interpreter(program) => self.take_interpreter(words, &operands, around),
             _ if compared::compares(words) => {
                 self.comparisons.extend(Comparison::of(command, around.before, &self.kept));
             }
@@ -201,7 +241,7 @@ impl Reader {
                 self.add(&operands, Role::Handed);
             }
             _ if aside::prepares(program, words) || aside::looks(words) => self.add(&operands, Role::LookedAt),
-            _ => self.take_program(command, words, &operands, around),
+            _ => self.take_program(words, &operands, around),
         }
     }
 
@@ -238,11 +278,12 @@ impl Reader {
     }
 
     /// Takes what comes by `<`.
-    fn take_fed(&mut self, command: &Command, program: &str) {
+    fn take_fed(&mut self, command: &Command, program: &str, around: &Around) {
         let reads = matches!(program, "read" | "mapfile" | "readarray" | "while" | "")
             || command.words.first().is_some_and(|word| word == "done");
         for word in command.reads.iter().filter_map(|at| command.words.get(*at)) {
             match () {
+                () if program.is_empty() && around.of.is_used => self.add(std::slice::from_ref(word), Role::Read),
                 () if reads => self.comparisons.push(Comparison::with_output(word)),
                 () if compared::compares(&command.words) => {}
                 () if is_reader(program) => self.add(std::slice::from_ref(word), Role::LookedAt),
@@ -252,34 +293,29 @@ impl Reader {
     }
 
     /// Takes a command that runs a script, or a text in its place.
-    fn take_interpreter(&mut self, command: &Command, words: &[String], operands: &[String], around: &Around) {
+    fn take_interpreter(&mut self, words: &[String], operands: &[String], around: &Around) {
         let program = words::name(&words[0]);
         let script = words::behind_options(program, words[1..].iter().map(String::as_str)).map(str::to_owned);
         if let Some(script) = script.filter(|script| operands.contains(script)) {
-            self.take_script(command, &script, around);
+            let at = operands.iter().position(|operand| *operand == script).unwrap_or_default();
+            self.take_script(&script, &operands[at + 1..], around);
         }
         let is_code = |word: &&String| word.contains(|c: char| c.is_whitespace() || "()'\"".contains(c));
+        self.take_runner(words, operands, around);
         if !program.ends_with("sh") {
-            for code in operands.iter().filter(is_code) {
-                let mut named = words::words(code);
-                named.extend(words::comma_parts(&named));
-                let (data, other): (Vec<String>, Vec<String>) =
-                    named.into_iter().partition(|word| names::is_data(word.trim_end_matches([',', ':'])));
-                self.add(&data, Role::Read);
-                self.add(&other, Role::Handed);
-            }
+            operands.iter().filter(is_code).for_each(|code| self.found.extend(namings_in_code(code)));
         }
         self.add(operands, Role::Handed);
     }
 
-    fn take_script(&mut self, command: &Command, script: &str, around: &Around) {
+    /// Takes a script with its arguments: nothing may look at what it does, if it is to judge.
+    fn take_script(&mut self, script: &str, arguments: &[String], around: &Around) {
         let passes = |next: &Command| {
             let words = aside::command_itself(&next.words);
             words.first().is_some_and(|word| PASSING.contains(&words::name(word)))
         };
-        let kept = !written_to(command).is_empty();
         let judged = around.of.is_used || around.asked || !around.after.iter().all(passes);
-        if names::judges(script) && !judged && !kept {
+        if !judged && names::judges(script, arguments) {
             self.add(&[script.to_owned()], Role::Judges);
         }
     }
@@ -290,7 +326,7 @@ impl Reader {
             aside::command_itself(&next.words).first().map_or(String::new(), |word| words::name(word).to_owned())
         };
         let after: Vec<String> = around.after.iter().map(program_of).collect();
-        let runs = |next: &String| FEEDING.contains(&next.as_str()) || words::INTERPRETERS.contains(&next.as_str());
+        let runs = |next: &String| FEEDING.contains(&next.as_str()) || is_interpreter(next);
         let kept = !written_to(command).is_empty();
         let looks = |next: &String| is_reader(next) || ASKING.contains(&next.as_str());
         let role = match () {
@@ -306,12 +342,24 @@ impl Reader {
         }
     }
 
+    /// Takes the files that a runner is given; what a task runner is given names no file.
+    fn take_runner(&mut self, words: &[String], operands: &[String], around: &Around) {
+        if (1..runners::ALL.len()).contains(&runners::started_by(words).len()) {
+            let is_value = |word: &str| words.iter().any(|whole| whole.ends_with(&format!("={word}")));
+            let files = operands.iter().filter(|word| {
+                names::is_code(words::name(word.split("::").next().unwrap_or_default())) && !is_value(word)
+            });
+            files.for_each(|file| self.take_script(file, &[], around));
+        }
+    }
+
     /// Takes a command that is a script of the project, or another program.
-    fn take_program(&mut self, command: &Command, words: &[String], operands: &[String], around: &Around) {
+    fn take_program(&mut self, words: &[String], operands: &[String], around: &Around) {
         if words[0].contains('/') {
-            self.take_script(command, &words[0], around);
+            self.take_script(&words[0], operands, around);
             self.add(&words[..1], Role::Handed);
         }
+        self.take_runner(words, operands, around);
         let tests = !runners::started_by(words).is_empty()
             || words.iter().any(|word| OTHER_RUNNERS.contains(&words::name(word)));
         let (data, other): (Vec<String>, Vec<String>) =

@@ -225,6 +225,25 @@ fn a_product_with_the_name_of_a_test_is_not_pinned() {
 }
 
 #[test]
+fn the_code_of_a_check_file_is_no_text_for_a_shell() {
+    let mut bench = Bench::new();
+    bench.write("expected.txt", "x\n");
+    let code = "import json\ndiff = compare(a, b)\ntest = json.load(open('spec/new.json'))\nopen('expected.txt')\n";
+    for name in ["a.py", "a"] {
+        let code = if name == "a" { format!("#!/usr/bin/env python3\n{code}") } else { code.to_owned() };
+        bench.files = CheckFiles::new(vec![(name.to_owned(), code.into_bytes())]);
+        let text = format!("python3 \"$LONGHAUL_CHECKS/{name}\"");
+        assert_eq!(pinned_now(&bench, &text), [&format!("checks/{name}"), "expected.txt"], "{name}");
+        let check = bench.approve(Check { rules: Rules::Now, ..Check::command(&text) });
+        assert_eq!(untold_expectations(&bench.project, &check, &bench.files), [""; 0]);
+    }
+    // The twin: a script for a shell that has no extension.
+    bench.files = CheckFiles::new(vec![("a".to_owned(), b"sh a.sh | diff - loud\n".to_vec())]);
+    assert_eq!(pinned_now(&bench, "sh $LONGHAUL_CHECKS/a"), ["checks/a", "-loud"]);
+    assert_eq!(pinned_now(&bench, "python3 - <<'END'\nopen('spec/new.json')\nEND"), [""; 0]);
+}
+
+#[test]
 fn a_script_that_judges_is_pinned_also_as_absent_and_a_program_is_not() {
     let bench = Bench::new();
     for (run, expected) in [

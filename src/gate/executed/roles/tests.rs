@@ -41,6 +41,9 @@ fn what_is_expected_is_told_by_what_it_is_compared_with() {
         ("sh a.sh | grep -qxF \"$(cat loud.txt)\"", &["Expected loud.txt"]),
         ("make && sha256sum -c sums.sha256", &["Expected sums.sha256"]),
         ("sh a.sh | awk -f verify.awk", &["Expected verify.awk"]),
+        ("test \"$(sh a.sh)\" = \"$(<fixtures/loud)\"", &["Expected fixtures/loud"]),
+        ("sh a.sh | cmp loud", &["Expected loud"]),
+        ("sha512sum --status -c < sums", &["Expected sums"]),
         ("git diff --no-index out.json want.json", &["Expected want.json"]),
         ("cat expected.txt | diff - all.txt", &["Expected expected.txt"]),
     ];
@@ -91,6 +94,11 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         ("npm ci && timeout 60 bash -euo pipefail ci.sh --all 2>&1 | tee log", "ci.sh"),
         ("cd web && python3 -W error smoke.py > /dev/null", "smoke.py"),
         ("sh -c 'exec sh e2e.sh'", "e2e.sh"),
+        ("sh e2e.sh; test $? -eq 0", "e2e.sh"),
+        ("sh verify.sh --all >log 2>&1", "verify.sh"),
+        ("npx tsx e2e.ts http://localhost:3000", "e2e.ts"),
+        ("uv run python -m pytest -q e2e.py", "e2e.py"),
+        ("uv run smoke/e2e", "smoke/e2e"),
     ] {
         assert_eq!(told(text), [format!("Judges {judge}")], "{text}");
     }
@@ -104,6 +112,10 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         "./verify a && test -f report",
         "sh -c 'sh check.sh' | grep -q ok",
         "python3 checkout.py",
+        "./verify good.sig",
+        "pytest --cov=src/test.py src",
+        "make -f e2e.mk e2e",
+        "test \"$(<check.txt)\" = x",
     ] {
         assert_eq!(told(text), [""; 0], "{text}");
     }
