@@ -1,7 +1,8 @@
 //! The hard closure of a check: the files that decide its result beside the product itself.
 //!
-//! They are the scripts of memory's `checks/` that it names, the files it names that look like tests, and what its
-//! `closure` patterns match; product files never are unless a pattern says so. Texts of scripts count like the command.
+//! They are the scripts of memory's `checks/` that it names, the files it names that look like tests, judge, or hold what is
+//! expected, and what its `closure` patterns match; product files never are unless a pattern says so. Texts of scripts count
+//! like the command.
 
 use crate::gate::Check;
 use crate::gate::CheckFiles;

@@ -1,6 +1,7 @@
 //! Names of tests that are no paths: a module of Python with dots, `cargo test --test NAME`, a package pattern of Go.
 //!
-//! Such a name only may mean a file. It is pinned where the file lies there at approval, never as one that is absent.
+//! Such a name only may mean a file. It is pinned where the file lies there at approval; as one that is absent only where it
+//! can be told what that will be.
 
 use crate::gate::words;
 use std::collections::BTreeMap;

@@ -5,10 +5,10 @@
 use crate::gate::executed::aside;
 use crate::gate::executed::commands::Command;
 use crate::gate::executed::commands::commands;
+use crate::gate::executed::looking::before_files;
+use crate::gate::executed::looking::is_reader;
 use crate::gate::executed::roles::Naming;
 use crate::gate::executed::roles::Role;
-use crate::gate::executed::roles::before_files;
-use crate::gate::executed::roles::is_reader;
 use crate::gate::names;
 use crate::gate::words;
 use crate::gate::written::Written;

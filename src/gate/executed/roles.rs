@@ -9,6 +9,11 @@ use crate::gate::executed::commands::commands;
 use crate::gate::executed::compared;
 use crate::gate::executed::compared::Comparison;
 use crate::gate::executed::compared::Side;
+use crate::gate::executed::looking::ASKING;
+use crate::gate::executed::looking::FEEDING;
+use crate::gate::executed::looking::MOVING;
+use crate::gate::executed::looking::is_reader;
+use crate::gate::executed::looking::switches;
 use crate::gate::executed::runners;
 use crate::gate::names;
 use crate::gate::words;
@@ -38,46 +43,6 @@ pub(in crate::gate) struct Naming {
     pub word: String,
     pub role: Role,
 }
-
-/// Programs that print what they are given, or a part of it, with the number of words before its files.
-const READERS: [(&str, usize); 27] = [
-    ("cat", 0),
-    ("tac", 0),
-    ("head", 0),
-    ("tail", 0),
-    ("sort", 0),
-    ("uniq", 0),
-    ("nl", 0),
-    ("wc", 0),
-    ("od", 0),
-    ("xxd", 0),
-    ("base64", 0),
-    ("fold", 0),
-    ("fmt", 0),
-    ("expand", 0),
-    ("strings", 0),
-    ("cut", 0),
-    ("tr", 2),
-    ("sed", 1),
-    ("awk", 1),
-    ("gawk", 1),
-    ("mawk", 1),
-    ("jq", 1),
-    ("yq", 1),
-    ("xmllint", 0),
-    ("grep", 1),
-    ("egrep", 1),
-    ("fgrep", 1),
-];
-
-/// Programs that ask whether, or how, something is there.
-const ASKING: [&str; 9] = ["test", "[", "[[", "ls", "stat", "file", "du", "readlink", "realpath"];
-
-/// Programs of the system after which something else may run what they were given.
-const MOVING: [&str; 10] = ["cp", "mv", "ln", "find", "tee", "for", "source", ".", "trap", "case"];
-
-/// Programs that run what they are fed with.
-const FEEDING: [&str; 4] = ["xargs", "parallel", "while", "read"];
 
 /// What passes on what a command prints, or keeps it.
 const PASSING: [&str; 5] = ["tee", "cat", "tail", "head", "ts"];
@@ -123,18 +88,8 @@ pub(in crate::gate) fn namings(text: &str, written: &Written) -> Vec<Naming> {
     found
 }
 
-/// Tells whether a text runs nothing but programs that look at files.
-pub(in crate::gate) fn only_looks(text: &str) -> bool {
-    commands(&spelled_out(text)).iter().all(|command| {
-        let words = aside::command_itself(&command.words);
-        let Some(program) = words.first().map(|word| words::name(word)) else { return true };
-        let looks = ASKING.contains(&program) || is_reader(program) || aside::prepares(program, words);
-        looks && !MOVING.contains(&program) && !FEEDING.contains(&program) && program != "eval"
-    })
-}
-
 /// A text between `<( )` is run as one between `$( )` is.
-fn spelled_out(text: &str) -> String {
+pub(super) fn spelled_out(text: &str) -> String {
     words::spelled_out(text).replace("<(", "$(")
 }
 
@@ -182,6 +137,8 @@ struct Around<'a> {
     after: &'a [Command],
     /// Commands behind its pipeline ask for something.
     asked: bool,
+    /// What it asks for switches other commands on or off.
+    switches: bool,
     of: Surroundings,
 }
 
@@ -201,8 +158,9 @@ impl Reader {
             let length = 1 + all[start + 1..].iter().take_while(|command| command.piped).count();
             let (pipeline, behind) = all[start..].split_at(length);
             let asked = behind.iter().any(|command| compared::asks(aside::command_itself(&command.words)));
+            let switches = pipeline.last().is_some_and(|last| switches(pipeline, last.joint, behind.first()));
             for at in 0..length {
-                let around = Around { before: &pipeline[..at], after: &pipeline[at + 1..], asked, of };
+                let around = Around { before: &pipeline[..at], after: &pipeline[at + 1..], asked, switches, of };
                 self.take(&pipeline[at], &around);
             }
             start += length;
@@ -229,7 +187,7 @@ impl Reader {
             }
             _ if ASKING.contains(&program) => {
                 self.comparisons.extend(Comparison::of_values(command, &self.kept));
-                self.add(&operands, Role::LookedAt);
+                self.add(&operands, if around.switches { Role::Handed } else { Role::LookedAt });
             }
             _ if is_reader(program) => self.take_reader(command, program, &operands, around),
             _ if MOVING.contains(&program) => {
@@ -330,7 +288,7 @@ impl Reader {
         let kept = !written_to(command).is_empty();
         let looks = |next: &String| is_reader(next) || ASKING.contains(&next.as_str());
         let role = match () {
-            () if around.of.is_run || kept || after.iter().any(runs) => Role::Handed,
+            () if around.of.is_run || around.switches || kept || after.iter().any(runs) => Role::Handed,
             () if around.of.is_used || !after.iter().all(looks) => Role::Read,
             () => Role::LookedAt,
         };
@@ -367,15 +325,6 @@ impl Reader {
         self.add(&data, Role::Read);
         self.add(&other, Role::Handed);
     }
-}
-
-pub(super) fn is_reader(program: &str) -> bool {
-    READERS.iter().any(|(name, _)| *name == program)
-}
-
-/// Returns how many words of a reader come before its files.
-pub(super) fn before_files(program: &str) -> usize {
-    READERS.iter().find(|(name, _)| *name == program).map_or(0, |(_, count)| *count)
 }
 
 /// Returns the words behind a program that may be files, and the values of its options.

@@ -194,6 +194,8 @@ fn a_product_with_the_name_of_a_test_is_not_pinned() {
     for run in [
         "grep -q openapi spec/openapi.yaml",
         "test -f test.html",
+        "test -f tests/login.py || exit 1",
+        "test -f tests/login.py || { echo missing; exit 1; }; sh a.sh",
         "test -f tests/README.md && sh a.sh",
         "test -e tests/login.py && ls tests/login.py",
         "python3 -c \"import json; json.load(open('spec/openapi.json'))\"",
@@ -207,6 +209,12 @@ fn a_product_with_the_name_of_a_test_is_not_pinned() {
     for (run, expected) in [
         ("test -e tests/a.sh && sh tests/a.sh", "-tests/a.sh"),
         ("cat tests/a.sh | sh", "-tests/a.sh"),
+        // What switches other commands off decides.
+        ("test -e tests/off.test || sh a.sh", "-tests/off.test"),
+        ("test -e tests/off.test || grep -q x a", "-tests/off.test"),
+        ("if [ -e tests/off.test ]; then exit 0; fi; sh a.sh", "-tests/off.test"),
+        ("grep -q yes tests/off.test && exit 0\nsh a.sh", "-tests/off.test"),
+        ("[ -f tests/fast.test ] && export FAST=1\nsh a.sh", "-tests/fast.test"),
         ("sh -c \"$(cat tests/a.sh)\"", "-tests/a.sh"),
         ("cp tests/a.sh \"$TMPDIR/x\" && sh \"$TMPDIR/x\"", "-tests/a.sh"),
         ("sh < tests/a.sh", "-tests/a.sh"),

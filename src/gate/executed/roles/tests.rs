@@ -1,6 +1,7 @@
 //! What texts do with the files that they name.
 
 use super::*;
+use crate::gate::executed::only_looks;
 
 /// Returns what a text does with these files, in short.
 fn told(text: &str) -> Vec<String> {
