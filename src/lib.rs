@@ -36,13 +36,13 @@
 //! - a file memory starts with: one file in `templates/memory/`, one row in `prompts/seeds.rs`; who may write it:
 //!   `memory/rules/guard.rs`
 //! - a rule about when a feature is proven: `Gate::judge`; a new kind of result: `gate::Finding`
-//! - which feature comes next, and why none can: `engine/pick.rs`
-//! - a step after every session: `engine/hook.rs`
-//! - what a commit says of a feature, and so its history: `engine/facts.rs`, how it is shown in `cli/show.rs`
-//! - when a run gives up though features are left: `engine/breaker.rs`; when two failures are equal: `gate/failure.rs`
+//! - which feature comes next, and why none can: `engine/run/pick.rs`
+//! - a step after every session: `engine/session/hook.rs`
+//! - what a commit says of a feature, and so its history: `engine/verify/facts.rs`, how it is shown in `cli/show.rs`
+//! - when a run gives up though features are left: `engine/run/breaker.rs`; when two failures are equal: `gate/failure.rs`
 //! - a form of checklist to import: one file in `checklist/import/`
 //! - an event: `event.rs`, how a person hears of it in `cli/narration.rs`, how it is read back in `cli/past.rs`
-//! - what `doctor` looks at: `engine/doctor/`; which package holds a program: `engine/doctor/programs.rs`
+//! - what `doctor` looks at: `engine/commands/doctor/`; which package holds a program: `engine/commands/doctor/programs.rs`
 //! - an exit code: `failure::Kind`, and its row in `cli/error.rs`
 //! - a form of secret: a row in `secrets/rules.rs`
 //! - a setting: `config/default.toml`, its field and reader in `config/mod.rs`, whether a project may give it in

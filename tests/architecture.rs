@@ -207,8 +207,12 @@ fn a_wrong_arrow_is_seen() {
         ("clock.rs", "use crate::{event, config::Config};", "clock.rs: `clock` must not name `config::Config`"),
         ("tools/bash.rs", "use crate::engine::run;", "tools/bash.rs: `tools` must not name `engine::run`"),
         ("driver/api.rs", "use crate::memory::Store;", "driver/api.rs: `driver` must not name `memory::Store`"),
-        ("engine/run.rs", "use crate::cli::Output;", "engine/run.rs: `engine` must not name `cli::Output`"),
-        ("engine/run.rs", "use crate::config::Config;", "engine/run.rs: `engine` must not name `config::Config`"),
+        ("engine/run/mod.rs", "use crate::cli::Output;", "engine/run/mod.rs: `engine` must not name `cli::Output`"),
+        (
+            "engine/run/mod.rs",
+            "use crate::config::Config;",
+            "engine/run/mod.rs: `engine` must not name `config::Config`",
+        ),
         ("checklist/file.rs", "use crate::gate::Gate;", "checklist/file.rs: `checklist` must not name `gate::Gate`"),
     ];
     for (path, text, complaint) in wrong {
@@ -216,7 +220,7 @@ fn a_wrong_arrow_is_seen() {
     }
     let right = [
         ("checklist/file.rs", "use crate::gate::Verdict;"),
-        ("engine/run.rs", "use crate::memory::Store; use crate::event::Event;"),
+        ("engine/run/mod.rs", "use crate::memory::Store; use crate::event::Event;"),
         ("cli/run.rs", "use crate::engine::run; use crate::config::Config;"),
         ("sandbox/plain.rs", "use crate::process::Interrupt;"),
     ];
@@ -234,7 +238,7 @@ fn confined_words_stay_at_home() {
 fn a_stray_word_is_seen() {
     let wrong = [
         ("gate/closure.rs", "use git2::Oid;", "gate/closure.rs: `git2::` belongs to memory/ and project/"),
-        ("engine/run.rs", "reqwest::get(x)", "engine/run.rs: `reqwest::` belongs to provider/"),
+        ("engine/run/mod.rs", "reqwest::get(x)", "engine/run/mod.rs: `reqwest::` belongs to provider/"),
         ("tools/mod.rs", "let e = minijinja::Environment::new();", "tools/mod.rs: `minijinja::` belongs to prompts/"),
         ("config/mod.rs", "#[derive(clap::Args)]", "config/mod.rs: `clap::` belongs to cli/"),
         ("cli/run.rs", "println!(\"x\")", "cli/run.rs: `println!` belongs to cli/output.rs"),
@@ -244,7 +248,11 @@ fn a_stray_word_is_seen() {
             "std::process::Command::new(x)",
             "gate/trial.rs: `std::process::Command` belongs to process.rs and process/",
         ),
-        ("engine/run.rs", "std::env::var(x)", "engine/run.rs: `std::env::var` belongs to config/environment.rs"),
+        (
+            "engine/run/mod.rs",
+            "std::env::var(x)",
+            "engine/run/mod.rs: `std::env::var` belongs to config/environment.rs",
+        ),
         ("memory/store.rs", "Timestamp::now()", "memory/store.rs: `Timestamp::now` belongs to clock.rs"),
     ];
     for (path, text, complaint) in wrong {

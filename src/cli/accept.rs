@@ -4,7 +4,7 @@ use super::Context;
 use super::error::Code;
 use crate::checklist::State;
 use crate::engine;
-use crate::engine::accept::Accepted;
+use crate::engine::commands::accept::Accepted;
 use crate::engine::workspace::Access;
 use anyhow::Result;
 
@@ -40,8 +40,8 @@ fn what_follows(state: State) -> &'static str {
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let accepted = context.in_project(Access::Work, &[], |workspace| match args.already_green {
-        true => engine::accept::accept_already_green(workspace, &args.reason),
-        false => engine::accept::accept(workspace, &args.features, &args.reason),
+        true => engine::commands::accept::accept_already_green(workspace, &args.reason),
+        false => engine::commands::accept::accept(workspace, &args.features, &args.reason),
     })?;
     let left = accepted.iter().any(|one| matches!(one, Accepted::Left { .. }));
     for one in accepted {

@@ -3,7 +3,7 @@
 use super::Context;
 use super::error::Code;
 use crate::engine;
-use crate::engine::check::Which;
+use crate::engine::commands::check::Which;
 use crate::engine::workspace::Access;
 use anyhow::Result;
 
@@ -28,7 +28,8 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
         (false, true) => Which::Undone,
         (false, false) => Which::These(args.features.clone()),
     };
-    let outcomes = context.in_project(Access::Work, &[], |workspace| engine::check::check(workspace, &which))?;
+    let outcomes =
+        context.in_project(Access::Work, &[], |workspace| engine::commands::check::check(workspace, &which))?;
     if outcomes.is_empty() {
         context.output.data("no check to run: every feature is done, or has none");
     }

@@ -8,7 +8,7 @@ use crate::checklist::Edited;
 use crate::checklist::Place;
 use crate::checklist::parse_json;
 use crate::engine;
-use crate::engine::feature::Added;
+use crate::engine::commands::feature::Added;
 use crate::engine::workspace::Access;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
@@ -186,11 +186,12 @@ pub(super) fn run(command: &Command, context: &Context) -> Result<Code> {
     match command {
         Command::Add(add) => {
             let json = add.features(read_stdin)?;
-            let added = context.in_project(Access::Work, &[], |workspace| engine::feature::add(workspace, &json))?;
+            let added =
+                context.in_project(Access::Work, &[], |workspace| engine::commands::feature::add(workspace, &json))?;
             added.iter().for_each(|added| tell(added, context));
         }
         Command::List => {
-            let report = context.in_project(Access::Look, &[], engine::status::report)?;
+            let report = context.in_project(Access::Look, &[], engine::commands::status::report)?;
             match report.features.as_slice() {
                 [] => context
                     .output
@@ -201,22 +202,25 @@ pub(super) fn run(command: &Command, context: &Context) -> Result<Code> {
         Command::Edit(args) => edit(args, context)?,
         Command::Move(args) => {
             let id = &args.id;
-            let first = context.in_project(Access::Work, &[], |ws| engine::feature::move_to(ws, id, &args.place()))?;
+            let first = context
+                .in_project(Access::Work, &[], |ws| engine::commands::feature::move_to(ws, id, &args.place()))?;
             context.output.data(&format!("{id}: moved"));
             if !first.is_empty() {
                 context.output.warn(&format!("{id} depends on {}, which come first all the same", first.join(", ")));
             }
         }
         Command::Block(Block { id, reason }) => {
-            context.in_project(Access::Work, &[], |workspace| engine::feature::block(workspace, id, reason))?;
+            context
+                .in_project(Access::Work, &[], |workspace| engine::commands::feature::block(workspace, id, reason))?;
             context.output.data(&format!("{id}: blocked; `longhaul feature reopen {id}` tries it again"));
         }
         Command::Remove(One { id }) => {
-            context.in_project(Access::Work, &[], |workspace| engine::feature::remove(workspace, id))?;
+            context.in_project(Access::Work, &[], |workspace| engine::commands::feature::remove(workspace, id))?;
             context.output.data(&format!("{id}: removed; its history stays in memory"));
         }
         Command::Reopen(One { id }) => {
-            let state = context.in_project(Access::Work, &[], |workspace| engine::feature::reopen(workspace, id))?;
+            let state =
+                context.in_project(Access::Work, &[], |workspace| engine::commands::feature::reopen(workspace, id))?;
             context.output.data(&format!("{id}: reopened, {state}"));
         }
     }
@@ -228,10 +232,10 @@ fn edit(args: &Edit, context: &Context) -> Result<()> {
     let id = &args.id;
     let given = args.json.as_deref().map(given_json).transpose()?;
     let (added, edited) = context.in_project(Access::Work, &[], |workspace| match given {
-        Some(json) => engine::feature::edit(workspace, id, &Change::Merge(json)),
+        Some(json) => engine::commands::feature::edit(workspace, id, &Change::Merge(json)),
         None => {
             let editor = Editor::of(id, context, workspace)?;
-            engine::draft::edit(workspace, id, |file| editor.open(file))
+            engine::commands::draft::edit(workspace, id, |file| editor.open(file))
         }
     })?;
     match edited {

@@ -8,8 +8,8 @@ use super::settings::settle;
 use super::signals;
 use crate::checklist::Report;
 use crate::engine;
-use crate::engine::init::Done;
-use crate::engine::init::Sources;
+use crate::engine::commands::init::Done;
+use crate::engine::commands::init::Sources;
 use crate::process;
 use crate::process::Interrupt;
 use crate::project::LockFile;
@@ -42,14 +42,17 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
     let here = |path: &PathBuf| directory.join(path);
     let sources = Sources { spec: args.spec.as_ref().map(here), from: args.from.as_ref().map(here) };
     let output: &Output = &context.output;
-    let (mut workspace, done) = engine::init::init(directory, &sources, &settings, context.clock, output, &interrupt)?;
+    let (mut workspace, done) =
+        engine::commands::init::init(directory, &sources, &settings, context.clock, output, &interrupt)?;
     lines(&done).iter().for_each(|line| output.data(line));
     if config.shown("gate.prepare").is_empty() {
         offer(&done.lock_files).iter().for_each(|line| output.data(line));
     }
     let checklist = workspace.checklist()?;
     if done.imported.is_some() {
-        engine::inventory::lines(&checklist).iter().for_each(|line| output.data(&format!("import    {line}")));
+        engine::commands::inventory::lines(&checklist)
+            .iter()
+            .for_each(|line| output.data(&format!("import    {line}")));
     }
     if args.spec.is_none() || !engine::run::needs_initializer(&workspace, &checklist)? {
         output.data(next(&done));

@@ -97,8 +97,8 @@ fn show(entry: &Entry, memory: &Store, args: &Args, context: &Context) -> Result
 
 /// Refuses a session, a feature and a path that never were. Of those of long ago there may be commits and nothing else.
 fn require_known(args: &Args, workspace: &Workspace) -> Result<()> {
-    args.session.map(|session| engine::status::session(workspace, session)).transpose()?;
-    args.feature.as_deref().map(|id| engine::status::feature(workspace, id)).transpose()?;
+    args.session.map(|session| engine::commands::status::session(workspace, session)).transpose()?;
+    args.feature.as_deref().map(|id| engine::commands::status::feature(workspace, id)).transpose()?;
     args.path.as_deref().map(|path| require_known_path(path, workspace)).transpose()?;
     Ok(())
 }

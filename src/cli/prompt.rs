@@ -6,7 +6,7 @@ use super::line::Line;
 use super::line::Tone;
 use super::narration::count;
 use crate::driver::Opening;
-use crate::engine::preview;
+use crate::engine::commands::preview;
 use crate::engine::workspace::Access;
 use anyhow::Result;
 

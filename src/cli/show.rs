@@ -40,15 +40,18 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
 }
 
 fn feature(workspace: &Workspace, id: &str, json: bool, context: &Context) -> Result<()> {
-    let history = engine::facts::history(&workspace.memory, id)?;
-    let (feature, state) = engine::status::feature(workspace, id)?;
+    let history = engine::verify::facts::history(&workspace.memory, id)?;
+    let (feature, state) = engine::commands::status::feature(workspace, id)?;
     if json {
         let form = form(&feature["check"]);
         context.output.json(&json!({"feature": feature, "state": state, "form": form, "history": history}));
         return Ok(());
     }
-    let lines =
-        if state == engine::status::REMOVED { vec![head(&feature, &state)] } else { feature_lines(&feature, &state) };
+    let lines = if state == engine::commands::status::REMOVED {
+        vec![head(&feature, &state)]
+    } else {
+        feature_lines(&feature, &state)
+    };
     lines.iter().for_each(|line| context.output.data_line(line));
     context.output.data("history");
     history.iter().flat_map(history_lines).for_each(|line| context.output.data_line(&line));
@@ -56,7 +59,7 @@ fn feature(workspace: &Workspace, id: &str, json: bool, context: &Context) -> Re
 }
 
 fn session(workspace: &Workspace, number: u32, json: bool, context: &Context) -> Result<()> {
-    let events = engine::status::session(workspace, number)?;
+    let events = engine::commands::status::session(workspace, number)?;
     if json {
         context.output.json(&Value::Array(events));
         return Ok(());

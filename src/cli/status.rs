@@ -9,9 +9,9 @@ use super::narration::cached;
 use super::narration::count;
 use super::narration::price;
 use crate::engine;
-use crate::engine::status::Line as Feature;
-use crate::engine::status::Report;
-use crate::engine::status::Session;
+use crate::engine::commands::status::Line as Feature;
+use crate::engine::commands::status::Report;
+use crate::engine::commands::status::Session;
 use crate::engine::workspace::Access;
 use anyhow::Result;
 use unicode_width::UnicodeWidthStr;
@@ -36,7 +36,7 @@ pub(super) struct Args {
 }
 
 pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
-    let report = context.in_project(Access::Look, &[], engine::status::report)?;
+    let report = context.in_project(Access::Look, &[], engine::commands::status::report)?;
     if args.json {
         context.output.json(&serde_json::to_value(&report)?);
     } else {

@@ -3,12 +3,12 @@
 use crate::checklist::Checklist;
 use crate::checklist::ParseProblem;
 use crate::clock::Clock;
-use crate::engine::facts;
-use crate::engine::facts::Fact;
-use crate::engine::lock::RunLock;
-use crate::engine::mend;
+use crate::engine::prepare::mend;
+use crate::engine::run::lock::RunLock;
+use crate::engine::session::voice::Voice;
 use crate::engine::settings::Settings;
-use crate::engine::voice::Voice;
+use crate::engine::verify::facts;
+use crate::engine::verify::facts::Fact;
 use crate::event::Event;
 use crate::event::Sink;
 use crate::failure::Failure;

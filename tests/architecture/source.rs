@@ -223,7 +223,7 @@ mod tests {
                     fn f() { crate::project::blob_id(b\"\") }\nlet x: crate::tools::Box<'a> = 'c';\n";
         let expected =
             ["memory::Store", "gate::Check", "gate::verdict::Verdict", "clock", "project::blob_id", "tools::Box"];
-        assert_eq!(paths("engine/run.rs", text), expected);
+        assert_eq!(paths("engine/run/mod.rs", text), expected);
         assert_eq!(paths("gate/check.rs", "use super::super::cli;\nuse super::verdict;"), ["cli"]);
         assert_eq!(paths("gate/mod.rs", "use super::cli::Output;"), ["cli::Output"]);
     }

@@ -34,7 +34,7 @@ pub(super) fn run(args: &Args, store: Option<&Path>, context: &Context) -> Resul
         None => {
             let (config, read) = context.config(&[])?;
             let settings = settle(&config, read, context, Commands::None)?;
-            engine::fsck::fsck(&context.environment.directory, &settings, repair, &notice)?
+            engine::commands::fsck::fsck(&context.environment.directory, &settings, repair, &notice)?
         }
     };
     context.output.data(&told(&checkup));

@@ -4,7 +4,7 @@ use crate::cli::Context;
 use crate::cli::error::Code;
 use crate::cli::settings;
 use crate::clock::duration;
-use crate::engine::expire;
+use crate::engine::session::expire;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use anyhow::Result;

@@ -2,13 +2,13 @@
 
 use crate::checklist::Checklist;
 use crate::driver::Opening;
-use crate::engine::account::Spent;
-use crate::engine::opening;
-use crate::engine::pick;
-use crate::engine::recall;
-use crate::engine::recall::Question;
+use crate::engine::run::account::Spent;
+use crate::engine::run::pick;
 use crate::engine::session;
 use crate::engine::session::Session;
+use crate::engine::session::opening;
+use crate::engine::session::recall;
+use crate::engine::session::recall::Question;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::project::Standing;

@@ -2,12 +2,12 @@
 
 use crate::checklist::Feature;
 use crate::checklist::State;
-use crate::engine::account::Spent;
-use crate::engine::account::paid;
-use crate::engine::checkout;
-use crate::engine::facts;
-use crate::engine::pick;
 use crate::engine::run;
+use crate::engine::run::account::Spent;
+use crate::engine::run::account::paid;
+use crate::engine::run::pick;
+use crate::engine::verify::checkout;
+use crate::engine::verify::facts;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::memory::SPEC;

@@ -1,9 +1,9 @@
 //! What a killed session left behind: its work is committed, its entry written, and the next one told.
 
-use crate::engine::astray;
-use crate::engine::hook;
-use crate::engine::hook::Entry;
 use crate::engine::session;
+use crate::engine::session::astray;
+use crate::engine::session::hook;
+use crate::engine::session::hook::Entry;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::event::Sink;

@@ -1,8 +1,8 @@
 //! The tools of a session that recall notes once more when old results were taken out of the conversation.
 
 use crate::clock::Clock;
-use crate::engine::recall::Question;
-use crate::engine::recall::Shelf;
+use crate::engine::session::recall::Question;
+use crate::engine::session::recall::Shelf;
 use crate::engine::settings;
 use crate::event::Event;
 use crate::event::Sink;

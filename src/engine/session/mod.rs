@@ -1,6 +1,21 @@
 //! What is known of one session: its number, what it started from, what it used.
 
-use crate::engine::account::Spent;
+pub mod around;
+pub mod astray;
+pub mod course;
+pub mod expire;
+pub mod extract;
+pub mod hold;
+pub mod hook;
+pub mod install;
+pub mod opening;
+pub mod rank;
+pub mod recall;
+pub mod reminding;
+pub mod resume;
+pub mod voice;
+
+use crate::engine::run::account::Spent;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::gate::Reuse;

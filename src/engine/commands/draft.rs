@@ -3,8 +3,8 @@
 use crate::checklist::Edit;
 use crate::checklist::Edited;
 use crate::checklist::parse_json;
-use crate::engine::feature;
-use crate::engine::feature::Added;
+use crate::engine::commands::feature;
+use crate::engine::commands::feature::Added;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use anyhow::Context;

@@ -1,6 +1,8 @@
 //! Before anything runs in a project: what a killed session left is finished, edits are taken over, the tree is clean.
 
-use crate::engine::recover;
+pub mod mend;
+pub mod recover;
+
 use crate::engine::session;
 use crate::engine::verify;
 use crate::engine::workspace::Occasion;

@@ -1,11 +1,14 @@
 //! Runs a check through the gate and commits what it found: the one place where a feature's state follows a verdict.
 
+pub mod checkout;
+pub mod facts;
+
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
 use crate::clock::duration;
 use crate::engine::counted;
-use crate::engine::facts::Fact;
+use crate::engine::verify::facts::Fact;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;

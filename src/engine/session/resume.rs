@@ -4,17 +4,17 @@
 //! from memory.
 
 use crate::driver::Past;
-use crate::engine::account::Spent;
-use crate::engine::account::paid;
-use crate::engine::meanwhile;
-use crate::engine::pick;
 use crate::engine::prepare;
 use crate::engine::prepare::Dirty;
-use crate::engine::reminding;
 use crate::engine::run;
+use crate::engine::run::account::Spent;
+use crate::engine::run::account::paid;
+use crate::engine::run::meanwhile;
+use crate::engine::run::pick;
 use crate::engine::session;
 use crate::engine::session::Began;
 use crate::engine::session::Session;
+use crate::engine::session::reminding;
 use crate::engine::verify::Before;
 use crate::engine::workspace::Workspace;
 use crate::memory::Filter;

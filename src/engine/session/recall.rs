@@ -5,8 +5,8 @@
 
 use crate::clock::Clock;
 use crate::driver::Meter;
-use crate::engine::budget::Budget;
-use crate::engine::rank;
+use crate::engine::run::budget::Budget;
+use crate::engine::session::rank;
 use crate::engine::settings;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;

@@ -1,6 +1,6 @@
 //! A project's memory looked at as a whole. It is not opened for that: damage may stand in the way of opening it.
 
-use crate::engine::lock::RunLock;
+use crate::engine::run::lock::RunLock;
 use crate::engine::settings::Settings;
 use crate::engine::workspace;
 use crate::memory;

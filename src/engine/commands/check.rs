@@ -4,7 +4,7 @@ use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::engine::prepare;
 use crate::engine::prepare::Dirty;
-use crate::engine::stop;
+use crate::engine::run::stop;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
 use crate::engine::verify::Outcome;

@@ -3,8 +3,8 @@
 use super::Finding;
 use super::Machine;
 use super::checks;
-use crate::engine::lock;
-use crate::engine::lock::Held;
+use crate::engine::run::lock;
+use crate::engine::run::lock::Held;
 use crate::engine::settings::Settings;
 use crate::engine::workspace::Workspace;
 use crate::gate;
