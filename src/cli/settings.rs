@@ -82,7 +82,7 @@ pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: C
         },
         sandbox: sandbox_settings,
         sandbox_foreseen: super::sandbox::foreseen(config),
-        tool_limits: tool_limits(config.run.init_timeout),
+        tool_limits: tool_limits(config.run.init_timeout, config.agent.window),
         tools: match config.provider.tools {
             Tools::Typed => Declared::Typed,
             Tools::Custom => Declared::Custom,
@@ -109,9 +109,9 @@ fn secrets(config: &Config, variables: &BTreeMap<String, String>) -> (Vec<String
     (names, values)
 }
 
-fn tool_limits(init_timeout: Duration) -> tools::Limits {
+fn tool_limits(init_timeout: Duration, window: u64) -> tools::Limits {
     let limits = tools::Limits::default();
-    tools::Limits { init: limits.usual.min(init_timeout), ..limits }
+    tools::Limits { init: limits.usual.min(init_timeout), shown: tools::Limits::shown_in(window), ..limits }
 }
 
 /// What longhaul holds itself is a secret whatever the settings allow.

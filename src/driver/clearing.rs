@@ -20,13 +20,14 @@ const ABOVE: f64 = 0.15;
 /// What is left of the window's content after one clearing, if there is so much to take out.
 const BELOW: f64 = 0.35;
 /// A clearing that gains less than this share of the window is not worth the cache.
-const WORTH: f64 = 0.05;
+const WORTH: f64 = 0.1;
 /// The service takes requests of 32 MB, and the newest results stay.
 const MOST_BYTES: usize = 8 << 20;
 /// With more images in a request, the service takes smaller ones only.
 const MOST_IMAGES: usize = 20;
-/// The newest tool results, which stay.
+/// The newest tool results, which stay while they fill no more than this share of the window: else little would be gained.
 const KEEP: usize = 5;
+const KEPT: f64 = 0.15;
 /// Results that are not much longer than their pointer stay.
 const SMALLEST: usize = 1_000;
 /// What the window holds once new results were shortened.
@@ -78,7 +79,7 @@ pub(super) fn clear(
     let mut cleared = Cleared::default();
     let Some(mut goal) = Goal::of(gauge, size, reason) else { return cleared };
     // Not earlier: measuring every result takes time, and most turns clear nothing.
-    let old = conversation.old_results(KEEP, SMALLEST);
+    let old = conversation.old_results((KEEP, gauge.most_bytes(KEPT)), SMALLEST);
     let all = old.iter().fold(Size::default(), |all, old| all.plus(old.size));
     if !goal.is_worth(gauge, all) {
         return cleared;

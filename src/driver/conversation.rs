@@ -157,12 +157,18 @@ impl Conversation {
     }
 
     /// Returns the tool results above `smallest` bytes, oldest first, that may be taken out: none of the memory tool, none
-    /// of the newest `keep`, and none that the model has not seen.
-    pub(super) fn old_results(&self, keep: usize, smallest: usize) -> Vec<Old> {
+    /// of the newest `keep` in number while they have no more than so many bytes, and none that the model has not seen.
+    pub(super) fn old_results(&self, keep: (usize, usize), smallest: usize) -> Vec<Old> {
         let seen = 0..self.messages.len().saturating_sub(1);
         let mut results: Vec<Old> = seen.flat_map(|at| self.results_in(at)).collect();
         let newest = self.newest().iter().filter(|block| block["type"] == "tool_result").count();
-        results.truncate(results.len().saturating_sub(keep.saturating_sub(newest)));
+        let (number, bytes) = (keep.0.saturating_sub(newest), keep.1);
+        let summed = results.iter().rev().take(number).scan(0, |sum, old| {
+            *sum += old.size.text();
+            Some(*sum)
+        });
+        let kept = summed.take_while(|sum| *sum <= bytes).count();
+        results.truncate(results.len() - kept);
         let of_memory = |old: &Old| self.tools.get(&old.id).is_some_and(|tool| tool == "memory");
         results.retain(|old| (old.size.bytes > smallest || old.size.images > 0) && !of_memory(old));
         results

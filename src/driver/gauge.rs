@@ -143,6 +143,11 @@ impl Gauge {
         (share.max(0.0) * self.window as f64 * self.ratio) as usize
     }
 
+    /// Returns the same, without a bound where the window is unknown.
+    pub(super) fn most_bytes(&self, share: f64) -> usize {
+        if self.window == 0 { usize::MAX } else { self.bytes(share) }
+    }
+
     fn fresh(&self, size: Size) -> f64 {
         let bytes = size.text() as f64 - self.at.text() as f64;
         let images = size.images as f64 - self.at.images as f64;
@@ -225,6 +230,6 @@ mod tests {
 
     #[test]
     fn an_unknown_window_is_never_full() {
-        assert_eq!(Gauge::new(0).share(1e9), 0.0);
+        assert_eq!((Gauge::new(0).share(1e9), Gauge::new(0).most_bytes(0.1)), (0.0, usize::MAX));
     }
 }

@@ -8,8 +8,10 @@ use super::wire::names_place;
 use serde_json::Value;
 use serde_json::json;
 
-/// Tool results that the service leaves in place.
-const KEEP: u32 = 5;
+/// Tool results that the service leaves in place, and the tokens of the window for which it leaves one: a result may fill a
+/// tenth of a small window.
+const KEEP: u64 = 5;
+const WINDOW_OF_ONE: u64 = 40_000;
 /// The share of the window that one clearing gains at least: each one costs the cache behind it.
 const STEP: f64 = 0.15;
 /// The share of the window at which the conversation is summed up.
@@ -74,7 +76,7 @@ impl Asked {
             let mut edit = json!({"type": name});
             if name.starts_with("clear_tool_uses_") {
                 edit["trigger"] = tokens(share(self.clear_at));
-                edit["keep"] = json!({"type": "tool_uses", "value": KEEP});
+                edit["keep"] = json!({"type": "tool_uses", "value": (window / WINDOW_OF_ONE).clamp(1, KEEP)});
                 edit["clear_at_least"] = tokens(share(STEP));
                 edit["exclude_tools"] = json!(["memory"]);
             } else if name.starts_with("clear_thinking_") {
@@ -133,7 +135,9 @@ mod tests {
 
     #[test]
     fn a_short_window_is_not_summed_up_and_an_unknown_one_is_left_alone() {
-        assert_eq!(asked().render(60_000).unwrap()["edits"].as_array().unwrap().len(), 2);
+        let short = asked().render(60_000).unwrap();
+        assert_eq!(short["edits"].as_array().unwrap().len(), 2);
+        assert_eq!(short["edits"][1]["keep"]["value"], 1, "several would leave nothing to clear");
         assert_eq!(asked().render(0), None);
         assert_eq!(Asked { edits: Vec::new(), ..asked() }.render(200_000), None);
         assert!(Asked { edits: Vec::new(), ..asked() }.betas().is_empty());

@@ -40,6 +40,9 @@ const LONGEST_PATH: u64 = 64 * 1024;
 /// Background processes that are named.
 const JOBS: usize = 10;
 
+/// Characters of a result that go into any window: a page of a file or a note, which is cut in a better way.
+const LEAST_SHOWN: usize = 17_000;
+
 /// Limits of the agent's commands.
 #[derive(Clone, Debug)]
 pub struct Limits {
@@ -66,6 +69,14 @@ impl Default for Limits {
 }
 
 impl Limits {
+    /// Returns the characters of a result that may go to a model with a window of so many tokens, 0 being unknown: a tenth of
+    /// a small one, since some results have to fit in beside each other.
+    pub fn shown_in(window: u64) -> usize {
+        let most = Self::default().shown;
+        let tenth = usize::try_from(window).unwrap_or(most).saturating_mul(35) / 100;
+        if window == 0 { most } else { tenth.clamp(LEAST_SHOWN, most) }
+    }
+
     /// Cuts a limit to what is left of the time.
     pub(super) fn within(&self, limit: Duration) -> Duration {
         // Without any time a command could not even be told to end.

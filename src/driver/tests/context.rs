@@ -276,3 +276,28 @@ fn what_is_recalled_after_a_clearing_goes_into_the_next_message() {
     let played = play(&mut Bench::new(), "{ text = \"bye\" }", Play { reminder: Some("x"), ..Play::default() });
     assert!(!played.requests[0].to_string().contains("x, for: "), "without a clearing nothing is said");
 }
+
+/// Returns how many turns took something out, and the percent of all bytes that came from the cache.
+fn cost_of_clearing(played: &Played) -> (usize, usize) {
+    let mut cache = Cache::default();
+    let taken = played.requests.iter().map(|request| cache.take(request));
+    let (all, read) = taken.fold((0, 0), |sum, one| (sum.0 + one.0, sum.1 + one.1));
+    (played.of("cleared").len(), read * 100 / all)
+}
+
+#[test]
+fn a_small_window_is_cleared_in_time_and_in_large_steps() {
+    // As much as a tool shows in such a window, and as much as it shows in a large one.
+    for (window, bytes, most, least_read) in
+        [(32_000, 17_000, 10, 45), (64_000, 22_000, 6, 60), (64_000, 29_000, 8, 55)]
+    {
+        let large: String = (0..24).map(|number| prints(bytes, number)).collect();
+        let how = Play { window, turns: 30, ..Play::default() };
+        let played = play(&mut Bench::new(), &format!("{large}{{ text = \"bye\" }}"), how);
+
+        let (clearings, read) = cost_of_clearing(&played);
+        assert_eq!((played.ending(), &played.rejected), (&Ending::Stopped, &Vec::new()), "{window}");
+        assert!(!played.requests.last().unwrap().to_string().contains("call `hand_over` now"), "{window}: in time");
+        assert!(clearings <= most && read >= least_read, "{window}, {bytes}: {clearings} clearings, {read} % read");
+    }
+}

@@ -40,6 +40,12 @@ fn told(shell: &mut Shell, input: &Value) -> String {
 }
 
 #[test]
+fn a_small_window_is_shown_less_at_once() {
+    let shown = [0, 8_000, 32_000, 64_000, 200_000, u64::MAX].map(Limits::shown_in);
+    assert_eq!(shown, [30_000, 17_000, 17_000, 22_400, 30_000, 30_000]);
+}
+
+#[test]
 fn a_command_too_long_to_run_is_refused_with_the_limit_and_the_longest_runs() {
     let place = Place::new();
     let mut shell = place.shell();
