@@ -19,6 +19,7 @@ trap 'stop; rm -rf "$work"' EXIT
 # Starts the server with these options; it prints the port that it got.
 start() {
     local log=$work/server.log
+    : >"$log"
     node "$work/node_modules/@copilotkit/aimock/dist/cli.js" --port 0 --fixtures "$here/session.json" --strict "$@" >"$log" 2>&1 &
     server=$!
     for _ in $(seq 100); do
