@@ -11,6 +11,7 @@ pub(super) mod lock;
 pub(super) mod loose;
 pub(super) mod new_repository;
 pub(super) mod object;
+mod remembered;
 pub(super) mod snapshot;
 mod spare;
 pub(super) mod tree;
@@ -40,18 +41,19 @@ use crate::memory::journal::Record;
 use crate::memory::repository::loose::Loose;
 use crate::memory::repository::object::Object;
 use crate::memory::repository::object::Signed;
+use crate::memory::repository::remembered::Remembered;
 use crate::memory::repository::tree::Row;
 use crate::memory::repository::tree::Trees;
 
-/// Trees that are remembered; most of them come up again at the next write.
-const REMEMBERED: usize = 4096;
+/// Folders whose files are counted.
+const COUNTED: usize = 4096;
 /// Where objects in memory are asked for: before those on disk.
 const OVER_ALL: i32 = 999;
 
 /// An open memory repository.
 pub(super) struct Repository {
     pub(super) git: git2::Repository,
-    trees: RefCell<HashMap<Oid, Arc<[u8]>>>,
+    trees: RefCell<Remembered>,
     /// The tree of the commit that was asked for last: a write asks a dozen times.
     newest: Cell<Option<(Oid, Oid)>>,
     /// Files in a folder and all below it.
@@ -167,7 +169,7 @@ fn count_below(repository: &Repository, folder: Oid) -> Result<usize> {
         };
     }
     let mut counts = repository.counts.borrow_mut();
-    if counts.len() >= REMEMBERED {
+    if counts.len() >= COUNTED {
         counts.clear();
     }
     counts.insert(folder, count);
@@ -217,7 +219,7 @@ pub(super) fn tree_of(repository: &Repository, commit: &str) -> Result<Oid> {
 
 impl Trees for Repository {
     fn tree(&self, id: Oid) -> Result<Arc<[u8]>> {
-        if let Some(known) = self.trees.borrow().get(&id) {
+        if let Some(known) = self.trees.borrow().get(id) {
             return Ok(known.clone());
         }
         // Git knows the empty one without an object.
@@ -225,20 +227,12 @@ impl Trees for Repository {
             true => Arc::new([]),
             false => self.object(id)?.into(),
         };
-        self.remember(id, bytes.clone());
+        self.trees.borrow_mut().add(id, bytes.clone());
         Ok(bytes)
     }
 }
 
 impl Repository {
-    fn remember(&self, id: Oid, bytes: Arc<[u8]>) {
-        let mut trees = self.trees.borrow_mut();
-        if trees.len() >= REMEMBERED {
-            trees.clear();
-        }
-        trees.insert(id, bytes);
-    }
-
     /// Returns the bytes of an object. A file of its own is read by our own code: one that was cut makes libgit2 spin.
     fn object(&self, id: Oid) -> Result<Vec<u8>> {
         if let Some(object) = self.in_its_file(id)? {
@@ -274,7 +268,7 @@ impl Repository {
 
     /// Returns a folder that was read or written lately.
     pub(super) fn remembered(&self, id: Oid) -> Option<Object> {
-        let bytes = self.trees.borrow().get(&id)?.to_vec();
+        let bytes = self.trees.borrow().get(id)?.to_vec();
         Some(Object { id, kind: ObjectType::Tree, bytes })
     }
 
@@ -328,7 +322,7 @@ pub(super) fn write(repository: &Repository, commit: &Record) -> Result<()> {
     for object in &commit.objects {
         Loose(&folder).write(object)?;
         if object.kind == ObjectType::Tree {
-            repository.remember(object.id, object.bytes.as_slice().into());
+            repository.trees.borrow_mut().add(object.id, object.bytes.as_slice().into());
         }
     }
     Ok(())
