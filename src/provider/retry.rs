@@ -87,11 +87,17 @@ impl Fault {
             // Whatever its type says: the summing up is not to be had for the moment.
             Self::Service { error, .. } if error.code == "compaction_unavailable" => true,
             Self::Service { status, error, hints } => hints.again.unwrap_or_else(|| {
-                let by_kind = TABLE.iter().find(|(kind, _, _)| *kind == error.kind);
-                let by_status = TABLE.iter().find(|(_, of, _)| Some(*of) == *status);
-                let again = by_kind.or(by_status).map(|(_, _, again)| *again);
-                // An unknown error in a stream came after the request was accepted.
-                again.unwrap_or(status.is_none_or(|status| status >= 500))
+                let by_kind = TABLE.iter().find(|(kind, _, _)| *kind == error.kind).map(|(_, _, again)| *again);
+                let by_status = status.map(|status| {
+                    let known = TABLE.iter().find(|(_, of, _)| *of == status);
+                    known.map_or(status >= 500, |(_, _, again)| *again)
+                });
+                // One word for it is enough: gateways put types of theirs, or one type for all, beside any status. An unknown
+                // error in a stream came after the request was accepted.
+                match (by_kind, by_status) {
+                    (None, None) => true,
+                    (by_kind, by_status) => by_kind == Some(true) || by_status == Some(true),
+                }
             }),
         }
     }
@@ -253,7 +259,7 @@ mod tests {
     const SECOND: Duration = Duration::from_secs(1);
 
     #[test]
-    fn the_table_decides_by_type_then_by_status() {
+    fn the_table_decides_by_type_and_by_status() {
         let again = [408, 409, 429, 500, 502, 503, 504, 520, 529, 599];
         let never = [400, 401, 402, 403, 404, 405, 413, 418, 422];
         for status in again {
@@ -268,6 +274,11 @@ mod tests {
         }
         assert!(service(Some(400), "overloaded_error").passes(), "the type is nearer to the truth than the status");
         assert!(service(None, "new_error").passes());
+        for status in [408, 409, 429, 500, 503, 529] {
+            for kind in ["new_error", "invalid_request_error", "authentication_error"] {
+                assert!(service(Some(status), kind).passes(), "{status} {kind}: as the service's own libraries do");
+            }
+        }
         assert!(!service(Some(400), "new_error").passes());
     }
 
