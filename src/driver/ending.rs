@@ -55,7 +55,7 @@ impl Ending {
                 // What was heard was paid for, and the next session goes on from there, in a time of its own.
                 let goes_on = turn != FIRST && bound.as_ref().is_none_or(|bound| bound.whose != Whose::Run);
                 let limit = bound.map_or_else(|| "what is left of its time".to_owned(), |bound| bound.words);
-                let reason = format!("{limit} is too short to wait until the model service is back: {fault}");
+                let reason = format!("{limit} is too short to wait for the model service: {fault}");
                 if goes_on { Self::Limit(reason) } else { Self::Away(reason) }
             }
             failure => Self::Provider(failure),

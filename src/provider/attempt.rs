@@ -29,6 +29,8 @@ const ERROR_LIMIT: usize = 64 << 10;
 #[derive(Debug, Default)]
 pub(super) struct Heard {
     pub(super) usage: Cell<Usage>,
+    /// When the request for it went out.
+    pub(super) asked: Cell<Option<Instant>>,
     /// When it last told something of the reply.
     pub(super) at: Cell<Option<Instant>>,
     told: Cell<usize>,

@@ -119,7 +119,9 @@ impl Client {
         let _ = lost();
         let sent = match sent {
             // A reply under way that tells something is no outage.
-            Ok(Err(Failure::OutOfTime)) if heard.at.get().is_none() => Ok(Err(outage.out_of_time())),
+            Ok(Err(Failure::OutOfTime)) if heard.at.get().is_none() => {
+                Ok(Err(outage.out_of_time(heard.asked.get(), Instant::now())))
+            }
             sent => sent,
         };
         if matches!(sent, Ok(Err(Failure::Away { .. }))) {
@@ -169,6 +171,7 @@ impl Client {
         loop {
             let (began, limit) = (Instant::now(), self.head_limit(outage));
             heard.at.take();
+            heard.asked.set(Some(began));
             let fault = match timeout(
                 self.settings.idle * ANSWER_IDLES,
                 self.attempt(body.clone(), headers.clone(), limit, heard),

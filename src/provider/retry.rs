@@ -176,8 +176,14 @@ impl<'a> Outage<'a> {
         }
     }
 
-    /// Tells of a time that ended whether it did so in an outage.
-    pub(super) fn out_of_time(&self) -> Failure {
+    /// Tells of a time that ended whether it did so in an outage: nothing has been told since `silent`.
+    pub(super) fn out_of_time(&mut self, silent: Option<Instant>, now: Instant) -> Failure {
+        let nothing = silent.map(|silent| now.saturating_duration_since(silent)).filter(|nothing| *nothing >= LEAST);
+        if let (None, Some(nothing)) = (&self.fault, nothing) {
+            self.began = silent;
+            self.failures = 1;
+            self.fault = Some(Fault::Silent(Duration::from_secs(nothing.as_secs())).to_string());
+        }
         self.fault.clone().map_or(Failure::OutOfTime, |fault| Failure::Away { fault })
     }
 
@@ -417,13 +423,25 @@ mod tests {
     }
 
     #[test]
+    fn a_time_that_ends_in_a_long_silence_ends_in_an_outage() {
+        let settings = Settings { outage_budget: 20 * SECOND, ..Settings::default() };
+        let start = Instant::now();
+        let mut outage = Outage::new(&settings, Some(start + 7 * SECOND));
+        let fault = "no byte came for 7 s".to_owned();
+        assert_eq!(outage.out_of_time(Some(start), start + 7 * SECOND), Failure::Away { fault });
+        let unended = outage.unended(start + 7 * SECOND);
+        let next = Outage::new(&settings, None).goes_on(unended, start + 9 * SECOND);
+        assert_eq!(next.left(start + 9 * SECOND), Some(13 * SECOND));
+    }
+
+    #[test]
     fn an_outage_that_outlasts_its_request_goes_on_with_the_next_one() {
         let settings = Settings { outage_budget: 20 * SECOND, first_wait: SECOND, ..Settings::default() };
         let (start, later) = (Instant::now(), Instant::now() + 1000 * SECOND);
         let short = |began: Instant| Some(began + 2 * SECOND);
         let asks = with_hints(service(Some(429), "rate_limit_error"), None, Some(15 * SECOND));
         let mut first = Outage::new(&settings, short(start));
-        assert_eq!(first.out_of_time(), Failure::OutOfTime);
+        assert_eq!(first.out_of_time(Some(start), start + SECOND), Failure::OutOfTime, "a second says nothing");
         assert!(matches!(first.next_wait(&asks, start, start + SECOND, 0.0), Err(Failure::Away { .. })));
         let unended = || {
             let mut outage = Outage::new(&settings, short(start));

@@ -9,6 +9,7 @@ use crate::support::reply;
 use crate::support::session;
 use serde_json::Value;
 use serde_json::json;
+use std::net::TcpListener;
 
 /// A session that runs this and hands over.
 fn runs(command: &str) -> Value {
@@ -184,7 +185,7 @@ fn asks_to_wait(seconds: u32) -> Value {
 #[test]
 fn an_outage_longer_than_a_time_limit_ends_the_run_by_that_limit() {
     for (limit, words) in [
-        ("budget.time=40s", "the time budget of 40s is too short to wait until the model service is back"),
+        ("budget.time=40s", "the time budget of 40s is too short to wait for the model service"),
         ("budget.session_time=40s", "the session's time budget of 40s is too short"),
         ("budget.feature_time=40s", "the feature's time budget of 40s is too short"),
     ] {
@@ -193,6 +194,22 @@ fn an_outage_longer_than_a_time_limit_ends_the_run_by_that_limit() {
         run.exits(3).tells(words).tells("which asks to wait 60.0 s").tells("hint: run again when it is back");
         assert_eq!((project.played().requests().len(), &project.stored("a")["attempts"]), (1, &json!(0)), "{limit}");
     }
+}
+
+/// Three sessions were held, whose end said nothing of the service.
+#[test]
+fn a_service_that_never_answers_within_a_sessions_time_is_an_outage() {
+    let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+    let at = format!("provider.base_url=http://{}", silent.local_addr().unwrap());
+    let run = |limit: &str| two([]).run(["run", "--set", &at, "--set", limit, "--set", "budget.session_time=8s"]);
+
+    let words = "the session's time budget of 8s is too short to wait for the model service";
+    run("provider.outage_budget=1h")
+        .exits(3)
+        .tells(words)
+        .tells("no byte came for")
+        .tells("hint: run again when it is back");
+    run("provider.outage_budget=2s").exits(5).tells("1 attempt at ");
 }
 
 /// The same in the initializer, whose run was said to be stuck.
