@@ -1,10 +1,10 @@
 //! One attempt: a request goes out, and its answer is read to the end, or to what is wrong with it.
 
 use super::failure::Failure;
+use super::fault::Fault;
+use super::hints::Hints;
 use super::http::Client;
 use super::http::PING_IDLES;
-use super::retry::Fault;
-use super::retry::Hints;
 use super::stream;
 use super::stream::Broken;
 use super::stream::REPLY_LIMIT;

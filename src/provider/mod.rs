@@ -1,7 +1,8 @@
 //! How one request reaches the model service, and how the reply comes back.
 //!
 //! [`Client::send`] takes a whole conversation and gives a whole reply or a [`Failure`]; between them lie the wire form
-//! (`wire`), the stream (`sse`, `stream`) and the decision to ask again (`retry`). A broken reply leaves nothing behind.
+//! (`wire`), the stream (`sse`, `stream`), what an attempt ran into (`fault`) and how long is asked again (`outage`). A broken
+//! reply leaves nothing behind.
 //! What a tool call means, which budget binds and what happens after a failure is decided above.
 //!
 //! [`Server`] is the other end for rehearsals, the demo and the tests: it plays a [`Script`] over the same protocol.
@@ -12,10 +13,12 @@ mod context;
 mod count;
 mod error_type;
 mod failure;
+mod fault;
+mod hints;
 mod http;
 mod input;
+mod outage;
 mod played;
-mod retry;
 mod script;
 mod script_file;
 mod server;

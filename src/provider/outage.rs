@@ -1,16 +1,8 @@
-//! Whether a failed attempt is made again, and after which wait.
-//!
-//! One table by error type serves answers with an error status and errors within a stream. An outage is bounded by
-//! time, not by attempts.
+//! How long is asked again, and after which waits. An outage is bounded by time, not by attempts.
 
 use super::Settings;
-use super::error_type::TABLE;
-use super::error_type::is_spend_limit;
 use super::failure::Failure;
-use super::wire::ServiceError;
-use jiff::Timestamp;
-use jiff::tz::TimeZone;
-use std::fmt;
+use super::fault::Fault;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -19,109 +11,6 @@ const LONGEST: u32 = 60;
 
 /// Every attempt may take so long, since a shorter one would say nothing of the service.
 const LEAST: Duration = Duration::from_secs(5);
-
-/// What one attempt ran into.
-#[derive(Clone, Debug, PartialEq)]
-pub(super) enum Fault {
-    /// The service answered with an error; within a stream there is no status.
-    Service { status: Option<u16>, error: ServiceError, hints: Hints },
-    /// No connection, or it broke.
-    Connection(String),
-    /// No byte came for this long.
-    Silent(Duration),
-    /// A reply came that is not whole.
-    Broken(String),
-    /// Something that stays as it is until somebody changes a setting.
-    Settled(Failure),
-}
-
-/// What the headers of an error answer say about asking again.
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub(super) struct Hints {
-    /// `x-should-retry`.
-    pub(super) again: Option<bool>,
-    /// `retry-after-ms` or `retry-after`.
-    pub(super) after: Option<Duration>,
-}
-
-impl Hints {
-    /// Reads the hints from headers.
-    pub(super) fn read<'a>(header: impl Fn(&str) -> Option<&'a str>, now: Timestamp) -> Self {
-        let again = match header("x-should-retry") {
-            Some("true") => Some(true),
-            Some("false") => Some(false),
-            _ => None,
-        };
-        // The service's own clock decides where it tells it; ours may be wrong by years.
-        let now = header("date").and_then(read_date).unwrap_or(now);
-        let milliseconds = header("retry-after-ms").and_then(|value| seconds(value, 0.001));
-        let after = milliseconds.or_else(|| {
-            let value = header("retry-after")?;
-            seconds(value, 1.0).or_else(|| Duration::try_from(read_date(value)?.duration_since(now)).ok())
-        });
-        Self { again, after: after.filter(|after| !after.is_zero()) }
-    }
-}
-
-fn seconds(value: &str, unit: f64) -> Option<Duration> {
-    value.trim().parse::<f64>().ok().and_then(|number| Duration::try_from_secs_f64(number * unit).ok())
-}
-
-/// Reads a date in any of the three forms that HTTP knows.
-fn read_date(value: &str) -> Option<Timestamp> {
-    const OLD_FORMS: [&str; 2] = ["%A, %d-%b-%y %H:%M:%S GMT", "%a %b %d %H:%M:%S %Y"];
-    let value = value.split_whitespace().collect::<Vec<_>>().join(" ");
-    let usual = jiff::fmt::rfc2822::DateTimeParser::new().parse_timestamp(&value).ok();
-    let old = |form: &&str| jiff::civil::DateTime::strptime(form, &value).ok();
-    usual.or_else(|| TimeZone::UTC.to_timestamp(OLD_FORMS.iter().find_map(old)?).ok())
-}
-
-impl Fault {
-    /// Tells whether asking again can help. The service's own word in the headers comes first, but no header lifts a
-    /// spend limit.
-    pub(super) fn passes(&self) -> bool {
-        match self {
-            Self::Connection(_) | Self::Silent(_) | Self::Broken(_) => true,
-            Self::Settled(_) => false,
-            Self::Service { error, .. } if is_spend_limit(&error.code) => false,
-            // Whatever its type says: the summing up is not to be had for the moment.
-            Self::Service { error, .. } if error.code == "compaction_unavailable" => true,
-            Self::Service { status, error, hints } => hints.again.unwrap_or_else(|| {
-                let by_kind = TABLE.iter().find(|(kind, _, _)| *kind == error.kind).map(|(_, _, again)| *again);
-                let by_status = status.map(|status| {
-                    let known = TABLE.iter().find(|(_, of, _)| *of == status);
-                    known.map_or(status >= 500, |(_, _, again)| *again)
-                });
-                // One word for it is enough: gateways put types of theirs, or one type for all, beside any status. An unknown
-                // error in a stream came after the request was accepted.
-                match (by_kind, by_status) {
-                    (None, None) => true,
-                    (by_kind, by_status) => by_kind == Some(true) || by_status == Some(true),
-                }
-            }),
-        }
-    }
-
-    fn asked_wait(&self) -> Option<Duration> {
-        match self {
-            Self::Service { hints, .. } => hints.after,
-            _ => None,
-        }
-    }
-}
-
-impl fmt::Display for Fault {
-    fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match self {
-            Self::Service { status: Some(status), error, .. } => write!(formatter, "HTTP {status} {error}"),
-            Self::Service { status: None, error, .. } => write!(formatter, "error within the reply, {error}"),
-            Self::Connection(what) => formatter.write_str(what),
-            Self::Silent(limit) => write!(formatter, "no byte came for {} s", limit.as_secs_f64()),
-            Self::Broken(what) => write!(formatter, "broken reply: {what}"),
-            Self::Settled(failure) => write!(formatter, "{failure}"),
-        }
-    }
-}
 
 /// One outage: begins where the first attempt that failed fell silent, which is its beginning if it told nothing; ends with a reply or with its budget.
 pub(super) struct Outage<'a> {
@@ -245,107 +134,7 @@ fn wait(asked: Option<Duration>, failures: u32, first: Duration, random: f64) ->
 mod tests {
     use super::*;
 
-    fn service(status: Option<u16>, kind: &str) -> Fault {
-        let error = ServiceError { kind: kind.to_owned(), message: "m".to_owned(), code: String::new() };
-        Fault::Service { status, error, hints: Hints::default() }
-    }
-
-    fn with_hints(mut fault: Fault, again: Option<bool>, after: Option<Duration>) -> Fault {
-        if let Fault::Service { hints, .. } = &mut fault {
-            *hints = Hints { again, after };
-        }
-        fault
-    }
-
-    fn hints(headers: &[(&str, &'static str)]) -> Hints {
-        let now: Timestamp = "2026-03-01T12:00:00Z".parse().unwrap();
-        Hints::read(|name| headers.iter().find(|(key, _)| *key == name).map(|(_, value)| *value), now)
-    }
-
     const SECOND: Duration = Duration::from_secs(1);
-
-    #[test]
-    fn the_table_decides_by_type_and_by_status() {
-        let again = [408, 409, 429, 500, 502, 503, 504, 520, 529, 599];
-        let never = [400, 401, 402, 403, 404, 405, 413, 418, 422];
-        for status in again {
-            assert!(service(Some(status), "").passes(), "{status}");
-        }
-        for status in never {
-            assert!(!service(Some(status), "").passes(), "{status}");
-        }
-        for (kind, status, again) in TABLE {
-            assert_eq!(service(None, kind).passes(), again, "{kind} within a stream");
-            assert_eq!(service(Some(status), kind).passes(), again, "{kind}");
-        }
-        assert!(service(Some(400), "overloaded_error").passes(), "the type is nearer to the truth than the status");
-        assert!(service(None, "new_error").passes());
-        for status in [408, 409, 429, 500, 503, 529] {
-            for kind in ["new_error", "invalid_request_error", "authentication_error"] {
-                assert!(service(Some(status), kind).passes(), "{status} {kind}: as the service's own libraries do");
-            }
-        }
-        assert!(!service(Some(400), "new_error").passes());
-    }
-
-    #[test]
-    fn faults_on_the_way_are_asked_again_and_settled_ones_are_not() {
-        assert!(Fault::Connection("refused".to_owned()).passes());
-        assert!(Fault::Silent(SECOND).passes());
-        assert!(Fault::Broken("cut".to_owned()).passes());
-        assert!(!Fault::Settled(Failure::OutOfTime).passes());
-    }
-
-    #[test]
-    fn the_service_can_force_and_forbid() {
-        assert!(with_hints(service(Some(400), ""), Some(true), None).passes());
-        assert!(!with_hints(service(Some(529), "overloaded_error"), Some(false), None).passes());
-    }
-
-    #[test]
-    fn a_spend_limit_is_not_waited_for() {
-        let mut fault = service(Some(429), "rate_limit_error");
-        assert!(fault.passes());
-        if let Fault::Service { error, .. } = &mut fault {
-            error.code = "enforced_spend_limit_reached".to_owned();
-        }
-        assert!(!fault.passes());
-        assert!(!with_hints(fault, Some(true), None).passes(), "whatever a header says");
-    }
-
-    #[test]
-    fn a_summing_up_that_is_not_to_be_had_for_the_moment_is_waited_for() {
-        let mut fault = service(Some(400), "invalid_request_error");
-        if let Fault::Service { error, .. } = &mut fault {
-            error.code = "compaction_unavailable".to_owned();
-        }
-        assert!(fault.passes());
-    }
-
-    #[test]
-    fn every_form_of_retry_after_is_read() {
-        let after = |headers| hints(headers).after;
-        assert_eq!(after(&[("retry-after", "30")]), Some(30 * SECOND));
-        assert_eq!(after(&[("retry-after", " 1.5 ")]), Some(SECOND.mul_f64(1.5)));
-        assert_eq!(after(&[("retry-after-ms", "250.5"), ("retry-after", "30")]), Some(Duration::from_micros(250_500)));
-        assert_eq!(after(&[("retry-after-ms", "soon"), ("retry-after", "30")]), Some(30 * SECOND));
-        assert_eq!(after(&[("retry-after", "Sun, 01 Mar 2026 12:02:00 GMT")]), Some(120 * SECOND));
-        assert_eq!(after(&[("retry-after", "Sunday, 01-Mar-26 12:02:00 GMT")]), Some(120 * SECOND));
-        assert_eq!(after(&[("retry-after", "Sun Mar  1 12:02:00 2026")]), Some(120 * SECOND));
-        let told = [("retry-after", "Sun, 01 Mar 2026 12:02:00 GMT"), ("date", "Sun, 01 Mar 2026 12:01:30 GMT")];
-        assert_eq!(after(&told), Some(30 * SECOND), "the service's own clock decides");
-    }
-
-    #[test]
-    fn a_retry_after_that_says_nothing_is_passed_over() {
-        for value in
-            ["0", "-5", "NaN", "inf", "1e300", "", "soon", "Sun, 01 Mar 2026 11:00:00 GMT", "Sun, 99 Mar", "Sun Mar 99"]
-        {
-            assert_eq!(hints(&[("retry-after", value)]).after, None, "{value}");
-        }
-        assert_eq!(hints(&[("x-should-retry", "maybe")]).again, None);
-        assert_eq!(hints(&[("x-should-retry", "false")]).again, Some(false));
-    }
 
     #[test]
     fn waits_double_up_to_a_limit_and_take_a_random_part() {
@@ -397,7 +186,7 @@ mod tests {
     #[test]
     fn a_wait_longer_than_the_budget_ends_the_outage_at_once() {
         let settings = Settings { outage_budget: 10 * SECOND, ..Settings::default() };
-        let fault = |seconds| with_hints(service(Some(429), "rate_limit_error"), None, Some(seconds * SECOND));
+        let fault = |seconds| Fault::service(Some(429), "rate_limit_error").with_hints(None, Some(seconds * SECOND));
 
         let start = Instant::now();
         let fits = Outage::new(&settings, None).next_wait(&fault(10), start, start, 0.0);
@@ -439,7 +228,7 @@ mod tests {
         let settings = Settings { outage_budget: 20 * SECOND, first_wait: SECOND, ..Settings::default() };
         let (start, later) = (Instant::now(), Instant::now() + 1000 * SECOND);
         let short = |began: Instant| Some(began + 2 * SECOND);
-        let asks = with_hints(service(Some(429), "rate_limit_error"), None, Some(15 * SECOND));
+        let asks = Fault::service(Some(429), "rate_limit_error").with_hints(None, Some(15 * SECOND));
         let mut first = Outage::new(&settings, short(start));
         assert_eq!(first.out_of_time(Some(start), start + SECOND), Failure::OutOfTime, "a second says nothing");
         assert!(matches!(first.next_wait(&asks, start, start + SECOND, 0.0), Err(Failure::Away { .. })));
