@@ -124,10 +124,14 @@ impl Named {
                 by.bases.iter().filter_map(|base| words::project_path(&naming.word, base, by.root)).collect();
             let is_there = |path: &&String| by.known.holds(path) || words::is_pattern(path);
             let mut meant: Vec<String> = paths.iter().filter(is_there).cloned().collect();
-            if meant.is_empty() {
+            let is_absent = meant.is_empty();
+            if is_absent {
                 meant.extend(paths.last().cloned());
             }
-            let held = if naming.role == Role::Compared { &mut self.untold } else { &mut self.project };
+            // What is yet to be made may as well be the product, unless its name says otherwise.
+            let may_come_out = is_absent && naming.role == Role::Expected && !names::expects(&naming.word);
+            let is_untold = naming.role == Role::Compared || may_come_out;
+            let held = if is_untold { &mut self.untold } else { &mut self.project };
             held.extend(meant);
         }
     }

@@ -139,6 +139,8 @@ pub fn end_all(find: &dyn Fn() -> Vec<i32>, grace: Duration) -> Vec<Survivor> {
         },
         AFTER_KILL,
     );
+    // One that is just ending shows no mark any more, and still has its ports.
+    wait_until_gone(&found.into_iter().collect::<Vec<_>>(), AFTER_KILL);
     described
 }
 

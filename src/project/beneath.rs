@@ -18,13 +18,19 @@ use std::os::unix::fs::FileTypeExt;
 use std::path::Path;
 use std::path::PathBuf;
 
+/// How often a file is opened while others rename theirs.
+const TRIES: usize = 1000;
+
 /// Opens a regular file below `root`, links inside of it followed; none where there is no such file, where it lies outside,
 /// and where it cannot be read.
 pub fn open_beneath(root: &Path, path: &Path) -> std::io::Result<Option<File>> {
     let flags = OFlags::RDONLY | OFlags::NONBLOCK | OFlags::CLOEXEC;
     let folder = rustix::fs::openat(CWD, root, OFlags::DIRECTORY | OFlags::CLOEXEC, Mode::empty())?;
     let within = ResolveFlags::BENEATH | ResolveFlags::NO_MAGICLINKS;
-    let opened = match rustix::fs::openat2(&folder, path, flags, Mode::empty(), within) {
+    let open = || rustix::fs::openat2(&folder, path, flags, Mode::empty(), within);
+    // While anything on the machine is renamed the kernel may not be sure where a path leads, and wants to be asked again.
+    let tries = (0..TRIES).map(|_| open()).find(|opened| !matches!(opened, Err(Errno::AGAIN)));
+    let opened = match tries.unwrap_or(Err(Errno::AGAIN)) {
         Ok(opened) => File::from(opened),
         Err(Errno::NOSYS) => return open_by_name(root, path),
         Err(
@@ -118,6 +124,29 @@ mod tests {
         assert!(by_name("tests/inside"));
         std::fs::write(root.join("tests/a"), "eleven byte").unwrap();
         assert_eq!(read("tests/a"), None, "it is larger than asked for");
+    }
+
+    #[test]
+    fn renames_elsewhere_are_in_nobodys_way() {
+        let folder = tempfile::tempdir().unwrap();
+        let root = folder.path().join("tree");
+        std::fs::create_dir_all(root.join("a/b")).unwrap();
+        std::fs::write(root.join("a/file"), "text").unwrap();
+        let done = std::sync::atomic::AtomicBool::new(false);
+        let [one, two] = ["one", "two"].map(|name| folder.path().join(name));
+        std::fs::create_dir(&one).unwrap();
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !done.load(std::sync::atomic::Ordering::Relaxed) {
+                    std::fs::rename(&one, &two).and_then(|()| std::fs::rename(&two, &one)).unwrap();
+                }
+            });
+            // `..` is where the kernel has to be sure.
+            let read = || read_beneath(&root, "a/b/../file".as_ref(), 10);
+            let wrong = (0..5000).map(|_| read()).find(|read| !matches!(read, Ok(Some(text)) if text == b"text"));
+            done.store(true, std::sync::atomic::Ordering::Relaxed);
+            assert!(wrong.is_none(), "{wrong:?}");
+        });
     }
 
     #[test]

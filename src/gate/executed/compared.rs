@@ -96,7 +96,7 @@ fn of_text(text: &str, kept: &Kept) -> Side {
     match all.as_slice() {
         [first, rest @ ..] if rest.iter().all(|next| next.piped) => of_pipeline(&all, kept).unwrap_or_else(|| {
             let words = aside::command_itself(&first.words);
-            let says = words.first().is_some_and(|word| matches!(word.as_str(), "echo" | "printf"));
+            let says = words.first().is_some_and(|word| matches!(word.as_str(), "echo" | "printf" | "seq"));
             let said = words[1.min(words.len())..].join(" ");
             if says && !said.contains('$') { Side::Said(said) } else { Side::Output }
         }),

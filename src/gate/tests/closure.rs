@@ -149,7 +149,10 @@ fn what_is_expected_is_pinned_and_what_came_out_is_not() {
         ("python3 -c \"assert open('out.txt').read() == open('expected.txt').read()\"", &["expected.txt"]),
         ("sh a.sh fixtures/a.json | grep -q x", &["fixtures/a.json"]),
         ("cd web && sh a.sh | cmp - expected.txt", &["expected.txt", "web/expected.txt"]),
-        ("sh a.sh | cmp - new.txt", &["-new.txt"]),
+        // What is yet to be made may be the product, unless its name says otherwise.
+        ("sh a.sh | cmp - new.txt", &[]),
+        ("sh a.sh | cmp - new.golden", &["-new.golden"]),
+        ("test \"$(cat out.txt)\" = \"$(seq 3)\"", &[]),
         ("sh a.sh | diff -r - golden", &["-golden"]),
         // What is asked after, and what may be either.
         ("test -f fixtures/new.json && test -s expected.txt", &[]),
@@ -167,6 +170,7 @@ fn what_is_expected_is_pinned_and_what_came_out_is_not() {
         untold_expectations(&bench.project, &check, &bench.files)
     };
     assert_eq!(untold("diff expected.txt src/product.txt && diff a.txt b.txt"), ["a.txt", "b.txt"]);
+    assert_eq!(untold("sh a.sh | cmp - new.txt"), ["new.txt"]);
     assert_eq!(untold("sh a.sh | diff - expected.txt"), [""; 0]);
 }
 
@@ -246,8 +250,8 @@ fn the_code_of_a_check_file_is_no_text_for_a_shell() {
         assert_eq!(untold_expectations(&bench.project, &check, &bench.files), [""; 0]);
     }
     // The twin: a script for a shell that has no extension.
-    bench.files = CheckFiles::new(vec![("a".to_owned(), b"sh a.sh | diff - loud\n".to_vec())]);
-    assert_eq!(pinned_now(&bench, "sh $LONGHAUL_CHECKS/a"), ["checks/a", "-loud"]);
+    bench.files = CheckFiles::new(vec![("a".to_owned(), b"sh a.sh | diff - loud.snap\n".to_vec())]);
+    assert_eq!(pinned_now(&bench, "sh $LONGHAUL_CHECKS/a"), ["checks/a", "-loud.snap"]);
     assert_eq!(pinned_now(&bench, "python3 - <<'END'\nopen('spec/new.json')\nEND"), [""; 0]);
 }
 
