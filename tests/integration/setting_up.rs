@@ -358,7 +358,8 @@ fn what_finds_nothing_says_so() {
     let project = Project::ready();
 
     project.run_with(["feature", "add", "-"], "[]").exits(2).tells("nothing to add");
-    project.run(["log", "nope"]).exits(0).tells("no commit of the memory fits");
+    project.run(["log", "nope"]).exits(2).tells("memory never held `nope`");
+    project.run(["log", "notes", "--author", "external"]).exits(0).tells("no commit of the memory fits");
     project.run(["show", "--session", "9"]).exits(2).tells("no session was held yet");
     project.run(["log", "--session", "9"]).exits(2).tells("there is no session 9").tells("no session was held yet");
 }
