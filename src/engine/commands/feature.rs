@@ -7,8 +7,8 @@ use crate::checklist::Feature;
 use crate::checklist::Place;
 use crate::checklist::State;
 use crate::engine::prepare;
-use crate::engine::verify;
 use crate::engine::verify::facts::Fact;
+use crate::engine::verify::sweep;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
@@ -247,7 +247,7 @@ fn baselines_if(clean: bool, ws: &mut Workspace) -> Result<()> {
         ws.notice("the new checks run at the start of the next run: the project has no clean commit yet");
         return Ok(());
     }
-    verify::sweep_baselines(ws, &Occasion::outside(ws))
+    sweep::baselines(ws, &Occasion::outside(ws))
 }
 
 /// Removes a feature; refuses while another one depends on it.

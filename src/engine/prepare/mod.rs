@@ -4,7 +4,7 @@ pub mod mend;
 pub mod recover;
 
 use crate::engine::session;
-use crate::engine::verify;
+use crate::engine::verify::sweep;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
@@ -34,7 +34,7 @@ pub fn prepare(ws: &mut Workspace, dirty: Dirty) -> Result<()> {
         ws.tell(&Event::Committed { place: "project".to_owned(), id, subject: "start".to_owned() });
     }
     require_branch(ws)?;
-    verify::sweep_baselines(ws, &Occasion::outside(ws))
+    sweep::baselines(ws, &Occasion::outside(ws))
 }
 
 /// Takes over what people changed in the view between two commands.

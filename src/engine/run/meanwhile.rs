@@ -4,7 +4,8 @@ use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::engine::verify;
 use crate::engine::verify::Before;
-use crate::engine::verify::Swept;
+use crate::engine::verify::sweep;
+use crate::engine::verify::sweep::Swept;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::gate;
@@ -32,10 +33,10 @@ pub fn proven(ws: &mut Workspace, checklist: &Checklist) -> Result<bool> {
 /// Looks once more at what is done or already green before the run gives up; tells whether a check fails now, so that
 /// there is work. Nobody is asked to take a feature as already green that is not.
 pub fn lost(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<bool> {
-    if verify::due(ws, checklist, tree, Reuse::Alike).is_empty() {
+    if sweep::due(ws, checklist, tree, Reuse::Alike).is_empty() {
         return Ok(false);
     }
-    let swept = verify::sweep(ws, &[], None, &Occasion::outside(ws))?;
+    let swept = sweep::sweep(ws, &[], None, &Occasion::outside(ws))?;
     warn_of_regressed(ws, &swept);
     Ok(!swept.regressed.is_empty())
 }

@@ -29,9 +29,9 @@ use crate::engine::session::hold::Held;
 use crate::engine::session::resume;
 use crate::engine::session::resume::Resumed;
 use crate::engine::session::resume::Start;
-use crate::engine::verify;
 use crate::engine::verify::Before;
 use crate::engine::verify::checkout;
+use crate::engine::verify::sweep;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
@@ -218,11 +218,11 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
         let hint = "run without `--no-final-sweep` to look at all of them at the final commit";
         return Ok(Some(Failure::new(Kind::Limit, text).hint(hint).into()));
     }
-    if verify::due(ws, checklist, tree, Reuse::Same).is_empty() {
+    if sweep::due(ws, checklist, tree, Reuse::Same).is_empty() {
         return Ok(Some(stop::done(checklist, tree)));
     }
     ws.notice("final sweep: every check once more at the final commit");
-    let swept = verify::sweep(ws, &[], None, &Occasion::last(ws))?;
+    let swept = sweep::sweep(ws, &[], None, &Occasion::last(ws))?;
     meanwhile::warn_of_regressed(ws, &swept);
     // Else the same sweep would be due again, for ever.
     if swept.passed.is_empty() && swept.regressed.is_empty() && !ws.interrupt.requested() {

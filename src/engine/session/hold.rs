@@ -27,8 +27,8 @@ use crate::engine::session::recall::Question;
 use crate::engine::session::reminding::Reminding;
 use crate::engine::session::resume::Cut;
 use crate::engine::session::resume::Resumed;
-use crate::engine::verify;
 use crate::engine::verify::facts::Fact;
+use crate::engine::verify::sweep;
 use crate::engine::workspace::Workspace;
 use crate::engine::workspace::named;
 use crate::event::Event;
@@ -175,7 +175,7 @@ fn finish(
     }
     let report = hook::run(ws, (client, budget), &session, &ending, tampered || found.tampered())?;
     if session.feature.is_none() && ending != Ending::Interrupted {
-        verify::sweep_baselines(ws, &session.occasion())?;
+        sweep::baselines(ws, &session.occasion())?;
     }
     let outcome = report.outcome.as_ref().map_or(String::new(), |outcome| outcome.verdict.finding().to_string());
     end(ws, session.number, &report.reason, &outcome);

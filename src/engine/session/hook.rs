@@ -18,8 +18,9 @@ use crate::engine::session::extract;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
 use crate::engine::verify::Outcome;
-use crate::engine::verify::Swept;
 use crate::engine::verify::facts::Fact;
+use crate::engine::verify::sweep;
+use crate::engine::verify::sweep::Swept;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
@@ -85,7 +86,7 @@ pub fn run(
         report.outcome = run_check(ws, session, ending, tampered, &at)?;
         step(ws, "check recorded");
         let touched = ws.project.changed_paths(&session.started_at, &ws.head()?.commit).unwrap_or_default();
-        report.swept = verify::sweep(ws, &touched, Some(ws.settings.sweep_budget), &at)?;
+        report.swept = sweep::sweep(ws, &touched, Some(ws.settings.sweep_budget), &at)?;
         if !report.swept.regressed.is_empty() {
             ws.warn(format!("regressed: {}; a check that passed fails now", report.swept.regressed.join(", ")));
         }
