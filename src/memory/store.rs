@@ -97,9 +97,10 @@ impl Store {
 
     /// Refuses a memory whose branch is gone: an empty one in its place would hide all that was written.
     fn require_branch(&self) -> Result<()> {
-        let Some(last) = self.projection.borrow_mut().any().filter(|_| matches!(self.head(), Ok(None))) else {
+        if self.head()?.is_some() {
             return Ok(());
-        };
+        }
+        let Some(last) = self.projection.borrow_mut().any()? else { return Ok(()) };
         let git = format!("git --git-dir='{}'", self.place.repository.display());
         let hint =
             format!("bring it back with `{git} update-ref refs/heads/main {last}`, then look at it with `{git} log`");
@@ -179,9 +180,16 @@ impl Store {
         self.projection.borrow_mut().remember(&self.place.view, commit)
     }
 
-    /// Returns all views of this memory, this one among them.
-    pub(super) fn views(&self) -> Vec<PathBuf> {
-        self.projection.borrow_mut().views().into_iter().chain([self.place.view.clone()]).collect()
+    /// Returns all views that this memory has now, this one among them.
+    pub(super) fn views(&self) -> Result<Vec<PathBuf>> {
+        let mut views = vec![self.place.view.clone()];
+        for view in self.projection.borrow_mut().views()? {
+            let is_ours = self.place.has_view(&view);
+            if is_ours.with_context(|| format!("could not look whose view `{}` is", view.display()))? {
+                views.push(view);
+            }
+        }
+        Ok(views)
     }
 
     /// Returns the bytes of a file.

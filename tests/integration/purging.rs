@@ -84,6 +84,46 @@ fn what_is_too_short_and_a_project_in_use_are_refused() {
     assert!(!places(&project.root()).is_empty());
 }
 
+/// Copies a folder with all that is in it.
+fn copy(from: &Path, to: &Path) {
+    assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
+}
+
+/// Runs a purge of the key in a folder.
+fn purge_in(project: &Project, folder: &Path) {
+    let mut purge = project.command(["memory", "purge", "--match", KEY, "--yes"]);
+    assert!(purge.current_dir(folder).output().unwrap().status.success());
+}
+
+#[test]
+fn a_purge_in_a_copied_or_moved_project_leaves_what_lies_at_the_old_place_alone() {
+    let project = Project::ready();
+    project.run(["memory", "create", "docs/a", KEY]).exits(0);
+    let (moved, theirs) = (project.home().join("moved"), project.view().join("docs/a"));
+    copy(&project.root(), &moved);
+    purge_in(&project, &moved);
+    assert_eq!(fs::read_to_string(&theirs).unwrap(), KEY, "the one that it was copied from");
+    assert_eq!(places(&moved), Vec::<String>::new());
+
+    // Something else comes to lie where the project was, without git.
+    fs::remove_dir_all(project.root().join(".git")).unwrap();
+    purge_in(&project, &moved);
+    assert_eq!(fs::read_to_string(&theirs).unwrap(), KEY);
+}
+
+#[test]
+fn a_purge_reaches_the_views_of_all_worktrees() {
+    let project = Project::ready();
+    project.run(["memory", "create", "docs/a", KEY]).exits(0);
+    let other = project.home().join("other");
+    project.git(["worktree", "add", "-q", "-b", "side", other.to_str().unwrap()]);
+    assert!(project.command(["check"]).current_dir(&other).output().unwrap().status.success());
+    let shown = || fs::read_to_string(other.join(".longhaul/memory/docs/a")).unwrap();
+    assert_eq!(shown(), KEY, "its twin");
+    purge_in(&project, &project.root());
+    assert_eq!(shown(), "[secret left out]");
+}
+
 #[test]
 fn a_memory_in_a_folder_is_purged_too() {
     let project = Project::unborn();
@@ -104,8 +144,6 @@ fn kills(count: u64) {
     project.run_with(["memory", "apply"], &calls).exits(0);
     let told = project.memory_log();
     let saved = project.home().join("saved");
-    let copy =
-        |from: &Path, to: &Path| assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());
     copy(&project.root(), &saved);
     let purge = ["memory", "purge", "--match", KEY, "--yes"];
     let start = Instant::now();

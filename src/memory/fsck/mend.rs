@@ -126,7 +126,7 @@ fn put_back(look: &Look<'_>, sources: &Sources) -> Result<usize> {
 fn mend_branch(look: &mut Look<'_>, keep_in: &Path) -> Result<Option<String>> {
     let repository = &look.place.repository;
     let recorded = refs::record(repository).into_iter().rev().filter_map(|line| line.ids.last().copied());
-    let shown = Projection::of(&look.place.state).any().and_then(|id| Oid::from_str(&id).ok());
+    let shown = Projection::of(&look.place.state).any()?.and_then(|id| Oid::from_str(&id).ok());
     let named = look.head().into_iter().chain(look.refs.branch()).chain(recorded).chain(shown);
     let Some(head) = named.into_iter().find(|commit| reach::has_folders(&look.inventory, *commit)) else {
         return Ok(None);

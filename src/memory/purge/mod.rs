@@ -89,7 +89,7 @@ impl Store {
             self.move_to_rewritten(&rewriting)?;
         }
         let mut purged = rewriting.purged();
-        purged.files = files::purge(&self.folders(), &|bytes| rewriting.elsewhere(bytes), purging)?;
+        purged.files = files::purge(&self.folders()?, &|bytes| rewriting.elsewhere(bytes), purging)?;
         if purging == Purging::Remove {
             self.forget_old()?;
         }
@@ -162,16 +162,16 @@ impl Store {
 
     /// Returns the folders around the memory in which it may stand, and what to leave out of them. The views come first: the
     /// record of what they show must not be ahead of them.
-    fn folders(&self) -> Vec<files::Folder> {
+    fn folders(&self) -> Result<Vec<files::Folder>> {
         let Place { repository, state, view, .. } = &self.place;
         let held = vec![Journal::path(state), repository.join("objects"), repository.join("refs")];
         // What lies beside the view of a memory without a project belongs to others.
         let alone = view.parent().is_some_and(|parent| repository.starts_with(parent));
         let around = |view: PathBuf| view.parent().filter(|_| !alone).map_or(view.clone(), Path::to_owned);
-        let views: BTreeSet<PathBuf> = self.views().into_iter().map(around).collect();
+        let views: BTreeSet<PathBuf> = self.views()?.into_iter().map(around).collect();
         let outer = if repository.starts_with(state) { state } else { repository };
         let all = views.into_iter().chain([outer.clone()]);
-        all.map(|path| files::Folder { path, without: held.clone() }).collect()
+        Ok(all.map(|path| files::Folder { path, without: held.clone() }).collect())
     }
 }
 

@@ -6,6 +6,7 @@ pub(super) mod adoption;
 mod aside;
 pub(super) mod compare;
 pub(super) mod directory;
+mod elsewhere;
 mod inspect;
 pub(super) mod projection;
 #[cfg(test)]

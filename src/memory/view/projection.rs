@@ -51,15 +51,15 @@ impl Projection {
     }
 
     /// Returns a commit that some view was brought up to; it was the newest once.
-    pub(in crate::memory) fn any(&mut self) -> Option<String> {
-        self.refresh();
-        self.views.values().next().cloned()
+    pub(in crate::memory) fn any(&mut self) -> Result<Option<String>> {
+        self.read_again().with_context(|| format!("could not read `{}`", self.path.display()))?;
+        Ok(self.views.values().next().cloned())
     }
 
-    /// Returns all views that were shown, as far as they are known.
-    pub(in crate::memory) fn views(&mut self) -> Vec<PathBuf> {
-        self.refresh();
-        self.views.keys().map(PathBuf::from).collect()
+    /// Returns all paths at which a view was shown. Something else may lie there now.
+    pub(in crate::memory) fn views(&mut self) -> Result<Vec<PathBuf>> {
+        self.read_again().with_context(|| format!("could not read `{}`", self.path.display()))?;
+        Ok(self.views.keys().map(PathBuf::from).collect())
     }
 
     /// Remembers that this view shows the commit; to be called under the write lock.
@@ -100,18 +100,31 @@ impl Projection {
         Ok(())
     }
 
-    /// Reads it again when it is no longer what was read. One that is missing or damaged says nothing, which is always
-    /// safe.
+    /// Reads it again when it is no longer what was read. One that is missing, damaged or unreadable says nothing, which
+    /// is safe for who asks what a view shows: it is compared in full.
     fn refresh(&mut self) {
-        let now = fs::metadata(&self.path).as_ref().map_or((0, 0), stamp);
-        if now == self.read {
-            return;
+        if self.read_again().is_err() {
+            (self.read, self.views) = ((0, 0), BTreeMap::new());
         }
-        let text = fs::read(&self.path).unwrap_or_default();
+    }
+
+    fn read_again(&mut self) -> io::Result<()> {
+        let now = match fs::metadata(&self.path) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {
+                (self.read, self.views) = ((0, 0), BTreeMap::new());
+                return Ok(());
+            }
+            found => stamp(&found?),
+        };
+        if now == self.read {
+            return Ok(());
+        }
+        let text = fs::read(&self.path)?;
         let lines = text.split(|byte| *byte == b'\n');
         let shown = lines.filter_map(|line| serde_json::from_slice::<Shown>(line).ok());
         self.views = shown.map(|shown| (shown.view, shown.commit)).collect();
         self.read = (now.0, text.len() as u64);
+        Ok(())
     }
 }
 
@@ -132,7 +145,7 @@ mod tests {
         let state = tempfile::tempdir().unwrap();
         let (one, other) = (Path::new("/one"), Path::new("/other"));
         let (mut ours, mut theirs) = (Projection::of(state.path()), Projection::of(state.path()));
-        assert_eq!((ours.last(one), ours.any()), (None, None));
+        assert_eq!((ours.last(one), ours.any().unwrap()), (None, None));
         for commit in ["1111", "2222"] {
             ours.remember(one, commit).unwrap();
             theirs.remember(other, "3333").unwrap();
@@ -155,6 +168,16 @@ mod tests {
             assert_eq!(record.last(state.path()), Some(format!("{:040}", 2999)));
             assert_eq!(record.last(Path::new("/gone")), None);
         }
+    }
+
+    #[test]
+    fn what_cannot_be_read_is_not_taken_for_no_view() {
+        let state = tempfile::tempdir().unwrap();
+        let mut ours = Projection::of(state.path());
+        assert!(ours.views().unwrap().is_empty() && ours.any().unwrap().is_none(), "its twin");
+        fs::create_dir(state.path().join("view.json")).unwrap();
+        assert!(ours.views().is_err() && ours.any().is_err());
+        assert_eq!(ours.last(Path::new("/x")), None);
     }
 
     #[test]
