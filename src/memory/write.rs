@@ -203,7 +203,7 @@ impl Store {
         let Some(commit) = repository::stage(&self.repository, parent, &changes, &signed)? else {
             return Ok(Committed::Unchanged);
         };
-        if branch::head(&self.repository).ok().flatten().as_deref() != parent || self.head()?.as_deref() != parent {
+        if branch::at(&self.repository)? != commit.old || self.head()?.as_deref() != parent {
             return Ok(Committed::Stale);
         }
         repository::write(&self.repository, &commit)?;

@@ -1,10 +1,12 @@
 //! Every object that the repository holds, each one unpacked and hashed: in files of their own by our own code, since one
 //! that was cut makes libgit2 spin for ever, and in packs by indexing these anew.
 
+use std::cell::RefCell;
 use std::collections::HashMap;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
+use std::io::ErrorKind;
 use std::io::Read;
 use std::io::Write;
 use std::path::Path;
@@ -29,6 +31,8 @@ pub(super) struct Inventory {
     /// Files whose bytes are not those of the object that they are named after.
     pub(super) damaged: Vec<Oid>,
     pub(super) packs: Vec<DamagedPack>,
+    /// Why an object could not be read, if one could not.
+    unread: RefCell<Option<io::Error>>,
     /// Files that are no object, such as half-written ones.
     pub(super) halves: Vec<String>,
 }
@@ -58,7 +62,7 @@ impl Rescued {
         let end = index.len().checked_sub(40).and_then(|at| index.get(at..at + 20)).unwrap_or_default();
         let copy = || {
             fs::create_dir(&pack)?;
-            let bytes = fs::read(path.with_extension("pack")).unwrap_or_default();
+            let bytes = or_nothing(fs::read(path.with_extension("pack")))?;
             let name = pack.join(path.file_name().unwrap_or_default());
             fs::write(name.with_extension("pack"), [&bytes, end].concat())?;
             fs::write(name.with_extension("idx"), index)
@@ -99,6 +103,7 @@ impl Inventory {
             damaged: Vec::new(),
             packs: Vec::new(),
             halves: Vec::new(),
+            unread: RefCell::new(None),
         };
         let doing = || format!("could not read `{}`", objects.display());
         for name in names(objects).with_context(doing)? {
@@ -119,8 +124,12 @@ impl Inventory {
             let id = Some(format!("{folder}{name}")).filter(|name| name.len() == 40);
             match id.and_then(|id| Oid::from_str(&id).ok()) {
                 None => self.halves.push(format!("{folder}/{name}")),
-                Some(id) if Loose(&self.objects).is_whole(id) == Some(true) => drop(self.loose.insert(id)),
-                Some(id) => self.damaged.push(id),
+                Some(id) => match Loose(&self.objects).is_whole(id)? {
+                    Some(true) => drop(self.loose.insert(id)),
+                    Some(false) => self.damaged.push(id),
+                    // It was packed meanwhile.
+                    None => {}
+                },
             }
         }
         Ok(())
@@ -129,7 +138,8 @@ impl Inventory {
     fn take_packs(&mut self) -> Result<()> {
         let folder = self.objects.join("pack");
         let mut packs: HashMap<String, HashSet<String>> = HashMap::new();
-        for name in names(&folder).unwrap_or_default() {
+        let found = or_nothing(names(&folder)).with_context(|| format!("could not read `{}`", folder.display()))?;
+        for name in found {
             match name.rsplit_once('.') {
                 Some((pack, kind @ ("pack" | "idx"))) if pack.starts_with("pack-") => {
                     packs.entry(pack.to_owned()).or_default().insert(kind.to_owned());
@@ -145,7 +155,8 @@ impl Inventory {
     }
 
     fn take_pack(&mut self, path: &Path) -> Result<()> {
-        let found = fs::read(path.with_extension("idx")).unwrap_or_default();
+        let doing = || format!("could not read the pack `{}`", path.display());
+        let found = or_nothing(fs::read(path.with_extension("idx"))).with_context(doing)?;
         match indexed_anew(&path.with_extension("pack"))? {
             Some(index) if index == found => self.packed.extend(named(&index)),
             Some(index) => {
@@ -170,14 +181,34 @@ impl Inventory {
     /// Returns an object; none when it is not there as a whole.
     pub(super) fn read(&self, id: Oid) -> Option<Object> {
         if self.loose.contains(&id) {
-            return Loose(&self.objects).read(id).ok().flatten();
+            return match Loose(&self.objects).read(id) {
+                Err(error) if error.kind() != ErrorKind::InvalidData => {
+                    self.unread.replace(Some(error));
+                    None
+                }
+                read => read.ok().flatten(),
+            };
         }
         self.packed.contains(&id).then(|| read(&self.odb, id)).flatten()
+    }
+
+    /// Fails if an object could not be read: that it is missing would be a false answer.
+    pub(super) fn require_read(&self) -> Result<()> {
+        let unread = self.unread.take().map_or(Ok(()), Err);
+        unread.context("could not read all objects of the memory")
     }
 
     /// Returns how many objects are there as a whole.
     pub(super) fn len(&self) -> usize {
         self.loose.union(&self.packed).count()
+    }
+}
+
+/// Takes what is not there for nothing.
+fn or_nothing<T: Default>(read: io::Result<T>) -> io::Result<T> {
+    match read {
+        Err(error) if error.kind() == ErrorKind::NotFound => Ok(T::default()),
+        read => read,
     }
 }
 
@@ -193,20 +224,23 @@ fn names(folder: &Path) -> io::Result<Vec<String>> {
 /// Reads a pack from its first byte to its last and returns the index that it should have; none when it is damaged.
 fn indexed_anew(pack: &Path) -> Result<Option<Vec<u8>>> {
     let scratch = tempfile::tempdir().context("could not make a folder to read a pack of the memory in")?;
-    let read = || {
-        let mut indexer = Indexer::new(None, scratch.path(), 0o600, false).ok()?;
-        let mut file = fs::File::open(pack).ok()?;
-        let mut bytes = vec![0; 1 << 16];
-        loop {
-            match file.read(&mut bytes).ok()? {
-                0 => break,
-                length => indexer.write_all(&bytes[..length]).ok()?,
-            }
-        }
-        let name = indexer.commit().ok()?;
-        fs::read(scratch.path().join(format!("pack-{name}.idx"))).ok()
+    let doing = || format!("could not read the pack `{}`", pack.display());
+    let mut file = match fs::File::open(pack) {
+        Err(error) if error.kind() == ErrorKind::NotFound => return Ok(None),
+        file => file.with_context(doing)?,
     };
-    Ok(read())
+    let mut indexer = Indexer::new(None, scratch.path(), 0o600, false).with_context(doing)?;
+    let mut bytes = vec![0; 1 << 16];
+    loop {
+        match file.read(&mut bytes).with_context(doing)? {
+            0 => break,
+            // What is no pack is refused here, or at its end.
+            length if indexer.write_all(&bytes[..length]).is_err() => return Ok(None),
+            _ => {}
+        }
+    }
+    let index = indexer.commit().ok().map(|name| scratch.path().join(format!("pack-{name}.idx")));
+    index.map(|index| fs::read(index).with_context(doing)).transpose()
 }
 
 /// Returns the ids that an index of a pack lists (git's documentation: `gitformat-pack`).

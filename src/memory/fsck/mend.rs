@@ -14,7 +14,6 @@ use crate::memory::fsck::Look;
 use crate::memory::fsck::Shown;
 use crate::memory::fsck::State;
 use crate::memory::fsck::reach;
-use crate::memory::fsck::refs;
 use crate::memory::fsck::sources::Sources;
 use crate::memory::journal::Journal;
 use crate::memory::recovery;
@@ -125,12 +124,12 @@ fn put_back(look: &Look<'_>, sources: &Sources) -> Result<usize> {
 /// folders are there. The journal follows. Says so when newer commits are lost by that.
 fn mend_branch(look: &mut Look<'_>, keep_in: &Path) -> Result<Option<String>> {
     let repository = &look.place.repository;
-    let recorded = refs::record(repository).into_iter().rev().filter_map(|line| line.ids.last().copied());
+    let recorded = look.record.iter().rev().filter_map(|line| line.ids.last().copied());
     let shown = Projection::of(&look.place.state).any()?.and_then(|id| Oid::from_str(&id).ok());
     let named = look.head().into_iter().chain(look.refs.branch()).chain(recorded).chain(shown);
-    let Some(head) = named.into_iter().find(|commit| reach::has_folders(&look.inventory, *commit)) else {
-        return Ok(None);
-    };
+    let head = named.into_iter().find(|commit| reach::has_folders(&look.inventory, *commit));
+    look.inventory.require_read()?;
+    let Some(head) = head else { return Ok(None) };
     let lost = look.head().filter(|wanted| *wanted != head);
     let branch = repository.join(BRANCH);
     if look.refs.branch() != Some(head) {
@@ -168,7 +167,7 @@ fn mend_record(look: &Look<'_>, keep_in: &Path) -> Result<()> {
         return Ok(());
     }
     let path = look.place.repository.join("logs").join(BRANCH);
-    let good = refs::record(&look.place.repository).into_iter().filter(|line| {
+    let good = look.record.iter().filter(|line| {
         let is_there = |id: &Oid| look.inventory.has(*id);
         line.ids.iter().all(is_there)
     });

@@ -7,7 +7,7 @@
 mod inventory;
 mod mend;
 mod reach;
-mod refs;
+pub(super) mod refs;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -26,6 +26,7 @@ use crate::memory::Place;
 use crate::memory::fsck::inventory::Inventory;
 use crate::memory::fsck::reach::Missing;
 use crate::memory::fsck::reach::Walk;
+use crate::memory::fsck::refs::Line;
 use crate::memory::fsck::refs::Refs;
 use crate::memory::journal;
 use crate::memory::journal::Identity;
@@ -106,6 +107,7 @@ pub(super) fn holds(repository: &Path, head: Option<Oid>) -> Result<bool> {
     let inventory = Inventory::take(&repository.join("objects"))?;
     let mut walk = Walk::of(&inventory);
     head.into_iter().for_each(|head| walk.from(head));
+    inventory.require_read()?;
     Ok(walk.missing.is_empty())
 }
 
@@ -117,6 +119,8 @@ struct Look<'p> {
     journal: State,
     inventory: Inventory,
     refs: Refs,
+    /// Git's own record of the branch.
+    record: Vec<Line>,
     /// Where git's record of the branch says that it was, though no such commit is there.
     unrecorded: Vec<Oid>,
     missing: Vec<(Oid, Missing)>,
@@ -149,7 +153,7 @@ impl<'p> Look<'p> {
             None if Journal::path(&place.state).exists() => State::Foreign,
             None => State::Nothing,
         };
-        let refs = Refs::read(&place.repository);
+        let refs = Refs::read(&place.repository)?;
         let mut look = Self {
             place,
             foreign: layout::look(&place.repository),
@@ -157,12 +161,14 @@ impl<'p> Look<'p> {
             journal,
             inventory,
             refs,
+            record: refs::record(&place.repository)?,
             unrecorded: Vec::new(),
             missing: Vec::new(),
             commits: 0,
             view: shown(&place.state),
         };
         look.walk();
+        look.inventory.require_read()?;
         Ok(look)
     }
 
@@ -171,8 +177,7 @@ impl<'p> Look<'p> {
         self.head().into_iter().for_each(|head| walk.from(head));
         let commits = walk.commits;
         self.refs.good.values().for_each(|id| walk.from(*id));
-        let recorded = refs::record(&self.place.repository).into_iter().flat_map(|line| line.ids);
-        for id in recorded {
+        for id in self.record.iter().flat_map(|line| line.ids.iter().copied()) {
             match self.inventory.has(id) {
                 true => walk.from(id),
                 false if walk.missing.contains_key(&id) || self.unrecorded.contains(&id) => {}
@@ -237,7 +242,7 @@ impl<'p> Look<'p> {
             (Some(head), Some(branch)) if head != branch => {
                 faults.push(format!("the branch `main` is at {branch}, and its journal says {head}"));
             }
-            (_, None) if !is_told && (head.is_some() || !refs::record(&self.place.repository).is_empty()) => {
+            (_, None) if !is_told && (head.is_some() || !self.record.is_empty()) => {
                 faults.push("the branch `main` is gone".to_owned());
             }
             _ => {}

@@ -6,15 +6,18 @@ use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
+use anyhow::Context;
+use anyhow::Result;
 use git2::Oid;
 
+use crate::memory::repository::branch;
 use crate::memory::repository::branch::BRANCH;
 use crate::memory::seal::layout;
 
 /// The refs of a repository, read by hand: libgit2 tells of what it cannot read only that it cannot.
 #[derive(Default)]
-pub(super) struct Refs {
-    pub(super) good: BTreeMap<String, Oid>,
+pub(in crate::memory) struct Refs {
+    pub(in crate::memory) good: BTreeMap<String, Oid>,
     /// Files that name no commit.
     pub(super) nonsense: Vec<String>,
     /// Files of those who move refs.
@@ -30,9 +33,17 @@ pub(super) struct Line {
 
 impl Refs {
     /// Reads all refs; one in a file of its own wins over a packed one.
-    pub(super) fn read(repository: &Path) -> Self {
+    ///
+    /// # Errors
+    /// When one cannot be read: it is not to be taken for one that is not there.
+    pub(in crate::memory) fn read(repository: &Path) -> Result<Self> {
+        let doing = || format!("could not read the refs in `{}`", repository.display());
+        Self::try_read(repository).with_context(doing)
+    }
+
+    fn try_read(repository: &Path) -> io::Result<Self> {
         let mut refs = Self::default();
-        let packed = fs::read(repository.join("packed-refs")).unwrap_or_default();
+        let packed = or_nothing(fs::read(repository.join("packed-refs")))?;
         for line in String::from_utf8_lossy(&packed).lines().filter(|line| !line.starts_with(['#', '^'])) {
             match line.split_once(' ').and_then(|(id, name)| Some((Oid::from_str(id).ok()?, name))) {
                 Some((id, name)) => drop(refs.good.insert(name.to_owned(), id)),
@@ -40,14 +51,18 @@ impl Refs {
             }
         }
         refs.nonsense.dedup();
-        // A folder that is gone has no refs.
-        let _ = refs.read_folder(repository, "refs");
+        refs.read_folder(repository, "refs")?;
         refs.locks = layout::locks(repository);
-        refs
+        Ok(refs)
     }
 
     fn read_folder(&mut self, repository: &Path, folder: &str) -> io::Result<()> {
-        for entry in fs::read_dir(repository.join(folder))? {
+        // A folder that is gone has no refs.
+        let entries = match fs::read_dir(repository.join(folder)) {
+            Err(error) if branch::is_absent(&error) => return Ok(()),
+            entries => entries?,
+        };
+        for entry in entries {
             let entry = entry?;
             let name = format!("{folder}/{}", entry.file_name().to_string_lossy());
             let kind = entry.file_type()?;
@@ -57,11 +72,14 @@ impl Refs {
                     self.read_folder(repository, &name)?;
                 }
             } else if !name.ends_with(".lock") {
-                let text =
-                    Some(kind.is_file()).filter(|file| *file).and_then(|_| fs::read_to_string(entry.path()).ok());
-                match text.filter(|text| text.trim_end().len() == 40).map(|text| Oid::from_str(text.trim_end())) {
-                    Some(Ok(id)) => drop(self.good.insert(name, id)),
-                    _ => {
+                // One that went meanwhile is packed, or deleted.
+                let text = match kind.is_file().then(|| fs::read(entry.path())) {
+                    Some(Err(error)) if error.kind() == io::ErrorKind::NotFound => continue,
+                    text => text.transpose()?,
+                };
+                match text.and_then(|text| branch::id(&text)) {
+                    Some(id) => drop(self.good.insert(name, id)),
+                    None => {
                         self.good.remove(&name);
                         self.nonsense.push(name);
                     }
@@ -78,12 +96,21 @@ impl Refs {
 }
 
 /// Returns git's own record of the branch, oldest first.
-pub(super) fn record(repository: &Path) -> Vec<Line> {
-    let bytes = fs::read(repository.join("logs").join(BRANCH)).unwrap_or_default();
+pub(super) fn record(repository: &Path) -> Result<Vec<Line>> {
+    let path = repository.join("logs").join(BRANCH);
+    let bytes = or_nothing(fs::read(&path)).with_context(|| format!("could not read `{}`", path.display()))?;
     let text = String::from_utf8_lossy(&bytes);
     let line = |text: &str| {
         let ids = text.split(' ').take(2).filter_map(|id| Oid::from_str(id).ok()).filter(|id| !id.is_zero());
         Line { text: text.to_owned(), ids: ids.collect() }
     };
-    text.lines().map(line).collect()
+    Ok(text.lines().map(line).collect())
+}
+
+/// Takes what is not there for nothing.
+fn or_nothing(read: io::Result<Vec<u8>>) -> io::Result<Vec<u8>> {
+    match read {
+        Err(error) if branch::is_absent(&error) => Ok(Vec::new()),
+        read => read,
+    }
 }

@@ -410,3 +410,20 @@ fn a_newest_commit_that_is_lost_is_named_and_the_one_before_it_counts() {
     assert_eq!(after.notes, [lost]);
     assert_eq!(memory.open_again().read("notes/a.md").unwrap().as_deref(), Some(&b"two"[..]));
 }
+
+#[test]
+fn what_cannot_be_read_is_called_neither_damaged_nor_sound_and_stays_where_it_is() {
+    let memory = memory();
+    lose_journal(&memory);
+    for path in [object(&memory, "main"), memory.place.repository.join("packed-refs")] {
+        let bytes = fs::read(&path).ok();
+        let _ = fs::remove_file(&path);
+        symlink(&path, &path).unwrap();
+        for repair in [Repair::No, Repair::Yes] {
+            assert!(fsck(&memory.place, repair).is_err_and(|error| error.to_string().contains("could not read")));
+        }
+        fs::remove_file(&path).unwrap();
+        bytes.into_iter().for_each(|bytes| fs::write(&path, bytes).unwrap());
+    }
+    assert!(fsck(&memory.place, Repair::No).unwrap().is_sound());
+}

@@ -183,17 +183,24 @@ impl Journal {
     }
 
     /// Tells whether its file lies where it was opened, and holds what was read from it and written to it.
-    pub(super) fn is_intact(&self, state: &Path) -> bool {
+    pub(super) fn is_intact(&self, state: &Path) -> Result<bool> {
         let identity = |found: &fs::Metadata| (found.dev(), found.ino());
-        let there = fs::symlink_metadata(Self::path(state)).is_ok_and(|there| {
-            there.is_file() && self.file.metadata().is_ok_and(|ours| identity(&ours) == identity(&there))
-        });
-        let header = newest_header(&self.file, &self.identity).ok().flatten();
-        let last = self.last.is_none_or(|(at, begun)| {
-            let mut found = [0; PREFIX];
-            read_whole(&self.file, &mut found, at).is_ok_and(|whole| whole) && found == begun
-        });
-        there && header == Some(self.header) && last
+        let look = || {
+            let there = match fs::symlink_metadata(Self::path(state)) {
+                Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(false),
+                there => there?,
+            };
+            let is_there = there.is_file() && identity(&self.file.metadata()?) == identity(&there);
+            let is_last_there = match self.last {
+                None => true,
+                Some((at, begun)) => {
+                    let mut found = [0; PREFIX];
+                    read_whole(&self.file, &mut found, at)? && found == begun
+                }
+            };
+            Ok(is_there && is_last_there && newest_header(&self.file, &self.identity)? == Some(self.header))
+        };
+        look().map_err(|error: io::Error| anyhow::Error::new(error).context("could not look at the memory's journal"))
     }
 
     /// Tells how many commits there are since the checkpoint.

@@ -6,8 +6,11 @@ use std::path::Path;
 
 use anyhow::Context;
 use anyhow::Result;
+use git2::Oid;
 
+use crate::memory::fsck::refs::Refs;
 use crate::memory::purge::gone;
+use crate::memory::purge::refs;
 use crate::memory::recovery;
 use crate::memory::repository::Repository;
 
@@ -15,8 +18,8 @@ use crate::memory::repository::Repository;
 const TRACES: [&str; 5] = ["logs", "ORIG_HEAD", "FETCH_HEAD", "objects/info/commit-graph", "objects/info/packs"];
 
 /// Packs all that some ref leads to, and removes the rest.
-pub(super) fn unreachable(repository: &Repository) -> Result<()> {
-    let kept = pack(repository)?;
+pub(super) fn unreachable(repository: &Repository, head: Option<Oid>) -> Result<()> {
+    let kept = pack(repository, head)?;
     unpack_refs(repository)?;
     recovery::sync_all(repository)?;
     let folder = repository.git.path();
@@ -35,10 +38,12 @@ pub(super) fn unreachable(repository: &Repository) -> Result<()> {
 }
 
 /// Packs what is in use; returns the name of the pack, if there is anything.
-fn pack(repository: &Repository) -> Result<Option<String>> {
+fn pack(repository: &Repository, head: Option<Oid>) -> Result<Option<String>> {
     let doing = "could not pack the memory's objects";
     let mut walk = repository.git.revwalk().context(doing)?;
-    walk.push_glob("refs/*").context(doing)?;
+    for commit in refs::commits(repository, head)? {
+        walk.push(commit).context(doing)?;
+    }
     let mut builder = repository.git.packbuilder().context(doing)?;
     builder.insert_walk(&mut walk).context(doing)?;
     if builder.object_count() == 0 {
@@ -55,11 +60,8 @@ fn unpack_refs(repository: &Repository) -> Result<()> {
     if !packed.exists() {
         return Ok(());
     }
-    for reference in repository.git.references()? {
-        let reference = reference?;
-        if let (Ok(name), Some(target)) = (reference.name(), reference.target()) {
-            repository.git.reference(name, target, true, "purged")?;
-        }
+    for (name, target) in Refs::read(repository.git.path())?.good {
+        repository.git.reference(&name, target, true, "purged")?;
     }
     fs::remove_file(&packed).with_context(|| format!("could not remove `{}`", packed.display()))
 }

@@ -5,6 +5,7 @@
 
 mod drop;
 mod files;
+mod refs;
 mod rewrite;
 
 use std::collections::BTreeSet;
@@ -84,7 +85,11 @@ impl Store {
             self.with_journal(|journal| recovery::checkpoint(&self.repository, journal))?;
         }
         let mut rewriting = Rewriting::of(&self.repository, values, purging);
-        rewriting.all()?;
+        let head = self.head()?.map(|head| repository::oid(&head)).transpose()?;
+        rewriting.all(head)?;
+        if head.is_some() && rewriting.purged().looked_at == 0 {
+            bail!("no commit of the memory could be looked at, though there are some");
+        }
         if purging == Purging::Remove {
             self.move_to_rewritten(&rewriting)?;
         }
@@ -147,7 +152,8 @@ impl Store {
 
     /// Removes all that only the old history needed, and opens the memory anew.
     fn forget_old(&mut self) -> Result<()> {
-        drop::unreachable(&self.repository)?;
+        let head = self.head()?.map(|head| repository::oid(&head)).transpose()?;
+        drop::unreachable(&self.repository, head)?;
         self.with_journal(|journal| {
             recovery::sync_all(&self.repository)?;
             let head = journal.head();

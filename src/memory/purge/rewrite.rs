@@ -1,7 +1,6 @@
 //! Commits, trees and blobs made anew without what is removed. What never had it keeps its id.
 
 use std::collections::BTreeMap;
-use std::collections::BTreeSet;
 use std::collections::HashMap;
 
 use anyhow::Context;
@@ -10,8 +9,10 @@ use git2::ObjectType;
 use git2::Oid;
 use git2::Sort;
 
+use crate::memory::fsck::refs::Refs;
 use crate::memory::purge::Purged;
 use crate::memory::purge::Purging;
+use crate::memory::purge::refs;
 use crate::memory::repository::Repository;
 use crate::memory::repository::branch;
 use crate::memory::repository::loose::Loose;
@@ -45,14 +46,12 @@ impl<'r> Rewriting<'r> {
         Self { repository, values, purging, objects, commits, purged: Purged::default() }
     }
 
-    /// Makes all commits anew that some ref leads to, oldest first.
-    pub(super) fn all(&mut self) -> Result<()> {
+    /// Makes all commits anew that the newest one or some ref leads to, oldest first.
+    pub(super) fn all(&mut self, head: Option<Oid>) -> Result<()> {
         let mut walk = self.repository.git.revwalk().context("could not walk over the memory's history")?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
-        for reference in self.repository.git.references()? {
-            if let Ok(commit) = reference?.peel_to_commit() {
-                walk.push(commit.id())?;
-            }
+        for commit in refs::commits(self.repository, head)? {
+            walk.push(commit).with_context(|| format!("could not read the commit `{commit}` of the memory"))?;
         }
         for id in walk {
             self.commit(id.context("could not walk over the memory's history")?)?;
@@ -184,8 +183,8 @@ impl<'r> Rewriting<'r> {
     /// one, and what is no commit is let go.
     pub(super) fn move_refs(&self) -> Result<()> {
         let git = &self.repository.git;
-        let all: BTreeSet<String> = git.references()?.names().filter_map(|name| Some(name.ok()?.to_owned())).collect();
-        for name in all.iter().filter(|name| *name != branch::BRANCH) {
+        let all = Refs::read(git.path())?.good;
+        for name in all.keys().filter(|name| *name != branch::BRANCH) {
             let mut reference = git.find_reference(name)?;
             if reference.target().is_none() {
                 continue;

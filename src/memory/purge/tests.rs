@@ -160,7 +160,7 @@ fn a_purge_that_stopped_after_its_new_history_held_is_told_and_ends_the_next_tim
         memory.store.with_journal(|journal| recovery::checkpoint(&memory.store.repository, journal)).unwrap();
         let values = known();
         let mut rewriting = Rewriting::of(&memory.store.repository, &values, Purging::Remove);
-        rewriting.all().unwrap();
+        rewriting.all(None).unwrap();
         memory.store.move_to_rewritten(&rewriting).unwrap();
     }
     memory.store = memory.open_again();
@@ -202,4 +202,41 @@ fn an_empty_memory_has_nothing_to_purge() {
     let mut memory = Memory::project(&[]);
     assert!(memory.store.purge(&known(), Purging::Remove).unwrap().is_nothing());
     assert!(memory.inspect().is_empty());
+}
+
+/// Puts a link to itself in the place of a file, which nobody can read then.
+fn make_unreadable(path: &Path) {
+    fs::remove_file(path).unwrap();
+    std::os::unix::fs::symlink(path, path).unwrap();
+}
+
+#[test]
+fn a_branch_that_cannot_be_read_is_not_taken_for_no_history() {
+    let mut memory = leaked();
+    memory.store.checkpoint().unwrap();
+    let whole = memory.store.purge(&known(), Purging::Look).unwrap();
+    let branch = memory.place.repository.join("refs/heads/main");
+    let id = fs::read(&branch).unwrap();
+    make_unreadable(&branch);
+
+    assert_eq!(memory.store.purge(&known(), Purging::Look).unwrap(), whole, "the journal knows the newest commit");
+    memory.store.purge(&known(), Purging::Remove).unwrap_err();
+
+    fs::remove_file(&branch).unwrap();
+    fs::write(&branch, id).unwrap();
+    assert_eq!(memory.git(&["fsck", "--strict"]), "");
+    memory.store.purge(&known(), Purging::Remove).unwrap();
+    assert_eq!(places(&memory), Vec::<String>::new());
+}
+
+#[test]
+fn what_only_a_ref_that_cannot_be_read_leads_to_is_not_removed() {
+    let mut memory = leaked();
+    memory.git(&["update-ref", "refs/heads/side", "main~1"]);
+    memory.git(&["pack-refs", "--all"]);
+    make_unreadable(&memory.place.repository.join("packed-refs"));
+    for purging in [Purging::Look, Purging::Remove] {
+        let refused = format!("{:#}", memory.store.purge(&known(), purging).unwrap_err());
+        assert!(refused.contains("could not read"), "{refused}");
+    }
 }

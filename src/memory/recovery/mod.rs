@@ -65,7 +65,7 @@ pub(super) fn look(place: &Place) -> Result<Found> {
         let objects = repository.objects();
         let mut unwritten = Vec::new();
         journal.each(&mut |record| {
-            let is_missing = |object: &Object| Loose(&objects).is_whole(object.id) != Some(true);
+            let is_missing = |object: &Object| !matches!(Loose(&objects).is_whole(object.id), Ok(Some(true)));
             unwritten.extend(record.objects.into_iter().filter(is_missing));
             Ok(())
         })?;
@@ -207,10 +207,10 @@ fn replay(journal: &mut Journal, objects: &Path) -> Result<usize> {
 
 /// Puts the branch where the journal says, if it only lags; where something else moved it, the next look sees to that.
 fn follow(repository: &Repository, journal: &mut Journal, told: &mut Vec<String>) -> Result<()> {
-    let at = branch::head(repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok());
+    let at = branch::at(repository)?;
     let Some(head) = journal.head() else {
         // It was begun when there was no branch, and one was brought back since.
-        return match at.filter(|at| repository::is_sound(repository, *at)) {
+        return match sound(repository, at)? {
             None => Ok(()),
             back => sync_all(repository).and_then(|()| journal.restart(back)),
         };
@@ -235,13 +235,18 @@ fn follow(repository: &Repository, journal: &mut Journal, told: &mut Vec<String>
     Ok(())
 }
 
+/// Returns a commit if it can be read.
+fn sound(repository: &Repository, commit: Option<Oid>) -> Result<Option<Oid>> {
+    let Some(commit) = commit else { return Ok(None) };
+    Ok(repository::is_sound(repository, commit)?.then_some(commit))
+}
+
 /// Makes a journal for a memory that has none, with the branch as it is, or as git's own record says.
 fn begin(place: &Place, repository: &Repository, identity: Identity, told: &mut Vec<String>) -> Result<Journal> {
-    let head = branch::head(repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok());
-    let head = match head.filter(|head| repository::is_sound(repository, *head)) {
+    let head = match sound(repository, branch::at(repository)?)? {
         Some(head) => Some(head),
         None => {
-            let logged = branch::newest_logged(repository);
+            let logged = branch::newest_logged(repository)?;
             if let Some(logged) = logged {
                 branch::move_branch(repository, From::Anywhere, logged, ("recovered", 0))?;
                 told.push(format!(
@@ -330,6 +335,37 @@ mod tests {
     }
 
     #[test]
+    fn what_cannot_be_read_is_not_taken_for_lost() {
+        let open = |memory: &Memory| {
+            crate::memory::Store::open(
+                &memory.place,
+                memory.store.policy,
+                memory.store.caps,
+                crate::memory::fixture::clock(),
+            )
+        };
+        for lost in [true, false] {
+            let mut memory = Memory::project(&[]);
+            (1..=3).for_each(|number| write(&mut memory, number));
+            fs::remove_file(Journal::path(&memory.place.state)).unwrap();
+            for path in [memory.place.repository.join("refs/heads/main"), files_of_head(&memory)[0].clone()] {
+                let bytes = fs::read(&path).unwrap();
+                fs::remove_file(&path).unwrap();
+                if lost {
+                    assert_eq!(open(&memory).unwrap().recovered().len(), 1, "its twin: git's record is asked");
+                    break;
+                }
+                std::os::unix::fs::symlink(&path, &path).unwrap();
+                assert!(open(&memory).is_err(), "{}", path.display());
+                fs::remove_file(&path).unwrap();
+                fs::write(&path, bytes).unwrap();
+            }
+            let newest = open(&memory).unwrap().read("notes/a.md").unwrap();
+            assert_eq!(newest.as_deref(), Some(&b"text 3\n"[..]));
+        }
+    }
+
+    #[test]
     fn a_commit_that_is_only_in_the_journal_counts() {
         let mut memory = Memory::project(&[]);
         (1..=2).for_each(|number| write(&mut memory, number));
@@ -401,7 +437,8 @@ mod tests {
             for file in &files {
                 let id = file.iter().rev().take(2).map(|part| part.to_str().unwrap()).collect::<Vec<_>>();
                 let id = Oid::from_str(&format!("{}{}", id[1], id[0])).unwrap();
-                assert_ne!(Loose(&memory.place.repository.join("objects")).is_whole(id), Some(true), "{cut}");
+                let whole = Loose(&memory.place.repository.join("objects")).is_whole(id).unwrap();
+                assert_ne!(whole, Some(true), "{cut}");
             }
             drop(held);
         }

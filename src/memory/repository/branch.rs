@@ -54,6 +54,40 @@ pub(in crate::memory) fn head(repository: &Repository) -> Result<Option<String>>
     }
 }
 
+/// Returns where the branch is, read by hand; none when there is none, or bytes that name no commit. What cannot be read may
+/// be there: it is an error.
+pub(in crate::memory) fn at(repository: &Repository) -> Result<Option<Oid>> {
+    read(repository).context("could not read the memory's branch `main`")
+}
+
+fn read(repository: &Repository) -> io::Result<Option<Oid>> {
+    let folder = repository.git.path();
+    match fs::read(folder.join(BRANCH)) {
+        // Something else made it a name of another ref, which git follows.
+        Ok(bytes) if bytes.starts_with(b"ref: ") => return Ok(repository.git.refname_to_id(BRANCH).ok()),
+        Ok(bytes) => return Ok(id(&bytes)),
+        Err(error) if is_absent(&error) => {}
+        Err(error) => return Err(error),
+    }
+    let packed = match fs::read(folder.join("packed-refs")) {
+        Err(error) if is_absent(&error) => return Ok(None),
+        packed => packed?,
+    };
+    let mut lines = packed.split(|byte| *byte == b'\n').filter_map(|line| line.split_at_checked(41));
+    Ok(lines.find(|(_, name)| *name == BRANCH.as_bytes()).and_then(|(named, _)| id(named)))
+}
+
+/// Returns the commit that the bytes of a ref name.
+pub(in crate::memory) fn id(bytes: &[u8]) -> Option<Oid> {
+    let text = std::str::from_utf8(bytes).ok()?.trim_end();
+    Oid::from_str(text).ok().filter(|id| text.len() == 40 && !id.is_zero())
+}
+
+/// Tells whether an error says that no such file is there.
+pub(in crate::memory) fn is_absent(error: &io::Error) -> bool {
+    matches!(error.kind(), ErrorKind::NotFound | ErrorKind::NotADirectory | ErrorKind::IsADirectory)
+}
+
 /// Moves the branch to `new`, unsynced, and waits a little for who holds it; what nobody holds any more is removed.
 pub(in crate::memory) fn move_branch(repository: &Repository, from: From, new: Oid, why: (&str, i64)) -> Result<Moved> {
     for _ in 0..TRIES {
@@ -69,12 +103,17 @@ pub(in crate::memory) fn move_branch(repository: &Repository, from: From, new: O
 fn try_move(repository: &Repository, from: From, new: Oid, why: (&str, i64)) -> Result<Option<Moved>> {
     let file = repository.git.path().join(BRANCH);
     let lock = file.with_extension("lock");
+    // Who moves it from anywhere does not ask.
+    let at_first = || match from {
+        From::At(_) => at(repository),
+        From::Anywhere => Ok(None),
+    };
     let spare = Spare::of(repository);
     match spare.lock(&lock, format!("{new}\n").as_bytes()) {
         Err(error) if error.kind() == ErrorKind::AlreadyExists => return Ok(None),
         written => written.context("could not move the memory's branch `main`")?,
     }
-    let at = head(repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok());
+    let at = at_first().inspect_err(|_| drop(fs::remove_file(&lock)))?;
     let moved = || {
         if let From::At(from) = from
             && at != from
@@ -109,17 +148,29 @@ fn log_move(repository: &Repository, old: Option<Oid>, new: Oid, (why, seconds):
     file.write_all(format!("{old} {new} longhaul <longhaul@longhaul.invalid> {seconds} +0000\t{why}\n").as_bytes())
 }
 
-/// Keeps a commit that was found at the branch, and returns the ref that does; none when that cannot be.
-pub(in crate::memory) fn keep_found(repository: &Repository, found: Oid) -> Option<String> {
+/// Keeps a commit that was found at the branch, and returns the ref that does; none when there is no such commit.
+pub(in crate::memory) fn keep_found(repository: &Repository, found: Oid) -> Result<Option<String>> {
+    if !repository.has(found)? {
+        return Ok(None);
+    }
     let name = format!("refs/longhaul/found/{found}");
-    repository.git.reference(&name, found, true, "found at `main`").ok().map(|_| name)
+    let kept = repository.git.reference(&name, found, true, "found at `main`");
+    kept.map(|_| Some(name)).context("could not keep what was found at the memory's branch")
 }
 
 /// Returns the newest commit that git's own record of the branch names and that can be read.
-pub(in crate::memory) fn newest_logged(repository: &Repository) -> Option<Oid> {
-    let log = fs::read_to_string(repository.git.path().join("logs").join(BRANCH)).ok()?;
-    let named = log.lines().rev().filter_map(|line| Oid::from_str(line.split(' ').nth(1)?).ok());
-    named.into_iter().find(|commit| repository::is_sound(repository, *commit))
+pub(in crate::memory) fn newest_logged(repository: &Repository) -> Result<Option<Oid>> {
+    let log = match fs::read(repository.git.path().join("logs").join(BRANCH)) {
+        Err(error) if is_absent(&error) => return Ok(None),
+        log => log.context("could not read git's record of the memory's branch")?,
+    };
+    let log = String::from_utf8_lossy(&log);
+    for commit in log.lines().rev().filter_map(|line| Oid::from_str(line.split(' ').nth(1)?).ok()) {
+        if repository::is_sound(repository, commit)? {
+            return Ok(Some(commit));
+        }
+    }
+    Ok(None)
 }
 
 /// Removes the lock files that killed processes left, and returns them; who still holds one has a moment to end.
@@ -140,4 +191,30 @@ pub(in crate::memory) fn clear_locks(repository: &Path) -> Result<Vec<PathBuf>> 
         }
     }
     Ok(locks)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::memory::fixture::Memory;
+
+    #[test]
+    fn a_branch_that_is_absent_or_nonsense_is_none_and_one_that_cannot_be_read_an_error() {
+        let memory = Memory::project(&[("a", "x")]);
+        let (repository, file) = (&memory.store.repository, memory.place.repository.join(BRANCH));
+        let newest = memory.store.head().unwrap();
+        let now = || at(repository).map(|at| at.map(|id| id.to_string()));
+        assert_eq!(now().unwrap(), newest);
+        memory.git(&["pack-refs", "--all"]);
+        assert!(!file.exists());
+        assert_eq!(now().unwrap(), newest, "packed");
+        fs::write(&file, "0123").unwrap();
+        assert_eq!(now().unwrap(), None);
+        fs::remove_file(&file).unwrap();
+        std::os::unix::fs::symlink(&file, &file).unwrap();
+        assert!(now().is_err());
+        fs::remove_file(&file).unwrap();
+        fs::remove_file(memory.place.repository.join("packed-refs")).unwrap();
+        assert_eq!(now().unwrap(), None);
+    }
 }

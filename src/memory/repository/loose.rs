@@ -39,17 +39,21 @@ impl Loose<'_> {
         }
     }
 
-    /// Tells whether the file of an object has its bytes whole; none when there is no such file.
-    pub(in crate::memory) fn is_whole(&self, id: Oid) -> Option<bool> {
+    /// Tells whether the file of an object has its bytes whole; none when there is no such file. One that cannot be read
+    /// may be whole: it is an error.
+    pub(in crate::memory) fn is_whole(&self, id: Oid) -> io::Result<Option<bool>> {
         match fs::read(self.path(id)) {
-            Ok(packed) => Some(Object::unpack(id, &packed).is_ok()),
-            Err(error) => (error.kind() != ErrorKind::NotFound).then_some(false),
+            Ok(packed) => Ok(Some(Object::unpack(id, &packed).is_ok())),
+            Err(error) if error.kind() == ErrorKind::NotFound => Ok(None),
+            Err(error) if matches!(error.kind(), ErrorKind::IsADirectory | ErrorKind::NotADirectory) => Ok(Some(false)),
+            Err(error) => Err(error),
         }
     }
 
     /// Writes an object in the place of a file that is not whole; tells whether there was one.
     pub(in crate::memory) fn mend(&self, object: &Object) -> Result<bool> {
-        let there = self.is_whole(object.id);
+        // To write it over what cannot be read does no harm: these are its bytes.
+        let there = self.is_whole(object.id).unwrap_or(Some(false));
         if there == Some(true) {
             return Ok(false);
         }
@@ -101,18 +105,22 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let loose = Loose(folder.path());
         let object = Object::new(ObjectType::Blob, vec![b'x'; 10_000]).unwrap();
-        assert_eq!(loose.is_whole(object.id), None);
+        assert_eq!(loose.is_whole(object.id).unwrap(), None);
         loose.write(&object).unwrap();
-        assert_eq!(loose.is_whole(object.id), Some(true));
+        assert_eq!(loose.is_whole(object.id).unwrap(), Some(true));
         assert!(!loose.mend(&object).unwrap());
 
         let path = loose.path(object.id);
         for damage in [&b""[..], b"garbage", &fs::read(&path).unwrap()[..20]] {
             fs::write(&path, damage).unwrap();
             loose.write(&object).unwrap();
-            assert_eq!(loose.is_whole(object.id), Some(false), "its twin: a file that is there is taken as it is");
+            assert_eq!(
+                loose.is_whole(object.id).unwrap(),
+                Some(false),
+                "its twin: a file that is there is taken as it is"
+            );
             assert!(loose.mend(&object).unwrap());
-            assert_eq!(loose.is_whole(object.id), Some(true));
+            assert_eq!(loose.is_whole(object.id).unwrap(), Some(true));
         }
         fs::remove_file(&path).unwrap();
         fs::create_dir(&path).unwrap();

@@ -256,8 +256,13 @@ impl Repository {
     }
 
     /// Tells whether an object can be asked of libgit2.
-    fn is_askable(&self, id: Oid) -> bool {
-        self.laid_over.borrow().contains(&id) || Loose(&self.objects()).is_whole(id) != Some(false)
+    fn is_askable(&self, id: Oid) -> Result<bool> {
+        if self.laid_over.borrow().contains(&id) {
+            return Ok(true);
+        }
+        let whole = Loose(&self.objects()).is_whole(id);
+        let whole = whole.with_context(|| format!("could not read the object `{id}` of the memory"))?;
+        Ok(whole != Some(false))
     }
 
     /// Tells whether there is an object, in whatever form; its bytes are not looked at.
@@ -330,13 +335,12 @@ pub(super) fn write(repository: &Repository, commit: &Record) -> Result<()> {
 
 /// Tells whether a commit and its tree can be read. Files of their own are looked at first: one that was cut makes libgit2
 /// spin for ever.
-pub(super) fn is_sound(repository: &Repository, commit: Oid) -> bool {
-    let whole = |id: Oid| repository.is_askable(id);
-    whole(commit)
-        && repository
-            .git
-            .find_commit(commit)
-            .is_ok_and(|commit| whole(commit.tree_id()) && repository.tree(commit.tree_id()).is_ok())
+pub(super) fn is_sound(repository: &Repository, commit: Oid) -> Result<bool> {
+    if !repository.is_askable(commit)? {
+        return Ok(false);
+    }
+    let Ok(commit) = repository.git.find_commit(commit) else { return Ok(false) };
+    Ok(repository.is_askable(commit.tree_id())? && repository.tree(commit.tree_id()).is_ok())
 }
 
 /// Tells whether one commit came after another.

@@ -212,7 +212,7 @@ impl Store {
             Some(journal) => {
                 let identity = *journal.identity();
                 let is_named = identity::known(&self.place.repository)? == Some(identity);
-                if is_named && journal.is_intact(&state) {
+                if is_named && journal.is_intact(&state)? {
                     return Ok(());
                 }
                 (identity, journal.head())
@@ -220,7 +220,7 @@ impl Store {
         };
         identity::set(&self.place.repository, &identity)?;
         if let journal::Found::Journal(theirs) = Journal::open(&state, &identity)?
-            && self.is_continued(head, theirs.head())
+            && self.is_continued(head, theirs.head())?
         {
             self.journal.replace(Some(theirs));
         } else {
@@ -235,12 +235,13 @@ impl Store {
     }
 
     /// Tells whether a journal that another process began goes on from ours. In a project only one process writes.
-    fn is_continued(&self, ours: Option<Oid>, theirs: Option<Oid>) -> bool {
-        let stands = |theirs, ours| {
-            repository::is_sound(&self.repository, theirs) && repository::descends(&self.repository, theirs, ours)
-        };
-        ours == theirs
-            || self.policy == Policy::Free && theirs.zip(ours).is_some_and(|(theirs, ours)| stands(theirs, ours))
+    fn is_continued(&self, ours: Option<Oid>, theirs: Option<Oid>) -> Result<bool> {
+        if ours == theirs {
+            return Ok(true);
+        }
+        let both = theirs.zip(ours).filter(|_| self.policy == Policy::Free);
+        let Some((theirs, ours)) = both else { return Ok(false) };
+        Ok(repository::is_sound(&self.repository, theirs)? && repository::descends(&self.repository, theirs, ours))
     }
 
     /// Writes objects of the newest commit again that something else damaged or deleted.
@@ -272,16 +273,18 @@ impl Store {
         if stamp.is_some() && stamp == before {
             return Ok(());
         }
-        match loose.is_whole(id) {
-            Some(true) => {
+        let whole = loose.is_whole(id);
+        match whole {
+            Ok(Some(true)) => {
                 self.seal.remember(id, stamp);
                 return Ok(());
             }
-            None if self.repository.has(id)? => return Ok(()),
+            Ok(None) if self.repository.has(id)? => return Ok(()),
             _ => {}
         }
         let what = if path.is_empty() { "the newest commit".to_owned() } else { format!("`{path}`") };
         let Some(object) = self.spare(id, path)? else {
+            whole.with_context(|| format!("could not read an object of {what} in the memory: {id}"))?;
             let lost = format!("an object of {what} in the memory is damaged or gone: {id}");
             let hint = "`longhaul memory fsck --repair` looks for it everywhere; else bring it back from a backup";
             return Err(Failure::new(Kind::Integrity, lost).hint(hint).into());

@@ -20,7 +20,7 @@ impl Store {
     /// by who holds the run lock, before anything of a session runs. A branch that was moved elsewhere is put back.
     pub fn take_in_branch(&mut self) -> Result<()> {
         let _lock = self.lock()?;
-        if let Some(found) = self.branch().filter(|found| Some(*found) != self.expected())
+        if let Some(found) = self.branch()?.filter(|found| Some(*found) != self.expected())
             && self.take_in_commits(found)?
         {
             (self.notice)(&format!("commits that something else made in the memory are taken in, up to `{found}`"));
@@ -31,7 +31,7 @@ impl Store {
     /// Goes on from a commit that something else made, if it stands on ours; tells whether it does.
     fn take_in_commits(&self, found: Oid) -> Result<bool> {
         let stands = self.expected().is_none_or(|ours| repository::descends(&self.repository, found, ours))
-            && repository::is_sound(&self.repository, found);
+            && repository::is_sound(&self.repository, found)?;
         if stands {
             recovery::sync_all(&self.repository)?;
             self.with_journal(|journal| journal.restart(Some(found)))?;
@@ -44,9 +44,9 @@ impl Store {
         self.journal.borrow().as_ref().and_then(Journal::head)
     }
 
-    /// Returns where the branch is. One that cannot be read is as good as gone.
-    fn branch(&self) -> Option<Oid> {
-        branch::head(&self.repository).ok().flatten().and_then(|id| Oid::from_str(&id).ok())
+    /// Returns where the branch is. A disk that fails once is no reason to stop.
+    fn branch(&self) -> Result<Option<Oid>> {
+        branch::at(&self.repository).or_else(|_| branch::at(&self.repository))
     }
 
     /// Puts the branch back where the journal says. What was found there is kept under a ref of its own.
@@ -54,8 +54,7 @@ impl Store {
         let Some(ours) = self.expected() else { return Ok(()) };
         let why = ("put back", self.clock.now().as_second());
         for _ in 0..TRIES {
-            // A disk that fails once is no reason to blame anybody.
-            let found = self.branch().or_else(|| self.branch());
+            let found = self.branch()?;
             if found == Some(ours) || self.belongs_to_all(found)? {
                 return Ok(());
             }
@@ -64,7 +63,7 @@ impl Store {
                 continue;
             }
             // What moves it once more in between has to be kept too.
-            let kept = found.and_then(|found| branch::keep_found(&self.repository, found));
+            let kept = found.map(|found| branch::keep_found(&self.repository, found)).transpose()?.flatten();
             let from = kept.as_ref().and(found).map_or(From::Anywhere, |found| From::At(Some(found)));
             if branch::move_branch(&self.repository, from, ours, why)? == Moved::Yes {
                 self.pending.moved.push(kept.unwrap_or_else(|| "nothing that can be kept".to_owned()));

@@ -131,8 +131,9 @@ impl Store {
             next = repository::commit(&self.repository, &id)?.parent;
         }
         // It stands no more below the newest commit where a purge has put another history in the place of its own.
-        let shown = since.and_then(|since| repository::entry(&self.repository, Some(since), path).ok().flatten());
-        Ok(shown == Some(Entry::File(blob)))
+        let Some(since) = since else { return Ok(false) };
+        let is_there = self.repository.has(repository::oid(since)?)?;
+        Ok(is_there && repository::entry(&self.repository, Some(since), path)? == Some(Entry::File(blob)))
     }
 }
 
