@@ -149,7 +149,7 @@ fn mend_branch(look: &mut Look<'_>, keep_in: &Path) -> Result<Option<String>> {
 fn follow(look: &mut Look<'_>, head: Oid) -> Result<()> {
     recovery::sync_folder(&look.place.repository)?;
     match &mut look.journal {
-        State::Whole(journal) if journal.head() == Some(head) => Ok(()),
+        State::Whole(journal) if journal.head() == Some(head) && !journal.has_damaged_header() => Ok(()),
         State::Whole(journal) => journal.restart(Some(head)),
         State::Foreign | State::Nothing => {
             let identity = match look.identity {

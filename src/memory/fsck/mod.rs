@@ -117,6 +117,8 @@ struct Look<'p> {
     foreign: Vec<Foreign>,
     identity: Option<Identity>,
     journal: State,
+    /// Whether the journal is damaged, and the branch is known to be further on.
+    is_overtaken: bool,
     inventory: Inventory,
     refs: Refs,
     /// Git's own record of the branch.
@@ -159,6 +161,7 @@ impl<'p> Look<'p> {
             foreign: layout::look(&place.repository),
             identity,
             journal,
+            is_overtaken: false,
             inventory,
             refs,
             record: refs::record(&place.repository)?,
@@ -167,6 +170,7 @@ impl<'p> Look<'p> {
             commits: 0,
             view: shown(&place.state),
         };
+        look.is_overtaken = look.overtakes()?;
         look.walk();
         look.inventory.require_read()?;
         Ok(look)
@@ -187,10 +191,25 @@ impl<'p> Look<'p> {
         (self.commits, self.missing) = (commits, walk.missing.into_iter().collect());
     }
 
+    fn overtakes(&mut self) -> Result<bool> {
+        let (State::Whole(journal), Some(branch)) = (&mut self.journal, self.refs.branch()) else { return Ok(false) };
+        let head = journal.head();
+        if head == Some(branch) || !self.inventory.has(branch) || !journal.is_doubtful()? {
+            return Ok(false);
+        }
+        let mut lags = false;
+        journal.each(&mut |record| {
+            lags |= record.old == Some(branch);
+            Ok(())
+        })?;
+        let is_there = head.filter(|head| self.inventory.has(*head));
+        Ok(!lags && is_there.is_none_or(|head| reach::descends(&self.inventory, branch, head)))
+    }
+
     /// Returns where the branch has to be.
     fn head(&self) -> Option<Oid> {
         match &self.journal {
-            State::Whole(journal) => journal.head(),
+            State::Whole(journal) if !self.is_overtaken => journal.head(),
             _ => self.refs.branch(),
         }
     }
@@ -229,8 +248,13 @@ impl<'p> Look<'p> {
     }
 
     fn of_journal(&self) -> Option<String> {
-        let text = "the journal is damaged, or that of another memory";
-        matches!(self.journal, State::Foreign).then(|| text.to_owned())
+        let text = match &self.journal {
+            State::Foreign => "the journal is damaged, or that of another memory",
+            State::Whole(_) if self.is_overtaken => "the journal is damaged, and lacks commits that the branch has",
+            State::Whole(journal) if journal.has_damaged_header() => "a header of the journal is damaged",
+            State::Whole(_) | State::Nothing => return None,
+        };
+        Some(text.to_owned())
     }
 
     fn of_refs(&self) -> Vec<String> {

@@ -92,6 +92,18 @@ impl<'i> Walk<'i> {
     }
 }
 
+/// Tells whether one commit came after another.
+pub(super) fn descends(inventory: &Inventory, commit: Oid, from: Oid) -> bool {
+    let (mut seen, mut next) = (HashSet::new(), vec![commit]);
+    while let Some(id) = next.pop() {
+        if seen.insert(id) {
+            let read = inventory.read(id);
+            next.extend(read.as_ref().and_then(object::parts_of_commit).into_iter().flat_map(|parts| parts.parents));
+        }
+    }
+    commit != from && seen.contains(&from)
+}
+
 /// Tells whether a commit and all its folders are there; its files may be missing.
 pub(super) fn has_folders(inventory: &Inventory, commit: Oid) -> bool {
     let Some(commit) = inventory.read(commit).as_ref().and_then(object::parts_of_commit) else { return false };

@@ -48,6 +48,8 @@ impl Sources {
                 record.objects.into_iter().for_each(|object| sources.add(object));
                 Ok(())
             })?;
+            let behind = journal.behind()?.into_iter().flat_map(|record| record.objects);
+            behind.for_each(|object| sources.add(object));
         }
         let _ = sources.add_view(place);
         sources.add_records(&place.state.join("sessions"));

@@ -7,6 +7,7 @@
 //! Two headers of one block each, of which the newer whole one counts, then records without gaps. All numbers are
 //! little-endian. The file grows by steps of zeros, so that an append seldom changes more than bytes.
 
+use std::collections::BTreeMap;
 use std::fs;
 use std::fs::File;
 use std::fs::OpenOptions;
@@ -85,6 +86,8 @@ pub(super) struct Journal {
     head: Option<Oid>,
     /// Where the newest record begins, and what it begins with.
     last: Option<(u64, [u8; PREFIX])>,
+    /// Whether the other header is damaged, which may have been the newer one.
+    doubtful: bool,
 }
 
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -124,6 +127,7 @@ impl Journal {
                 size: FIRST + STEP,
                 head,
                 last: None,
+                doubtful: false,
             })
         };
         make().with_context(|| format!("could not make the journal `{}`", path.display()))
@@ -151,6 +155,7 @@ impl Journal {
         // One that was cut has lost the newer header, it may be: the older one would bring back what was long ago.
         let header = if size < FIRST { None } else { newest_header(&file, identity).with_context(doing)? };
         let Some(header) = header else { return Ok(Found::Foreign) };
+        let doubtful = is_damaged(&file, header.generation + 1, identity).with_context(doing)?;
         let mut journal = Self {
             file,
             refused,
@@ -161,6 +166,7 @@ impl Journal {
             size,
             head: header.head,
             last: None,
+            doubtful,
         };
         journal.read_on(&mut |_| Ok(()))?;
         Ok(Found::Journal(journal))
@@ -180,6 +186,12 @@ impl Journal {
     #[cfg(test)]
     pub(super) fn begin_of_last(&self) -> Option<u64> {
         self.last.map(|(at, _)| at)
+    }
+
+    /// Returns where the header that counts lies.
+    #[cfg(test)]
+    pub(super) fn newest_slot(&self) -> usize {
+        slot(self.header.generation)
     }
 
     /// Tells whether its file lies where it was opened, and holds what was read from it and written to it.
@@ -214,11 +226,64 @@ impl Journal {
         self.read_on(take)
     }
 
+    /// Tells whether commits may be missing from it: a header is damaged, or what follows the last whole record is more
+    /// than the rest of an append that a kill or a power cut ended.
+    pub(super) fn is_doubtful(&self) -> Result<bool> {
+        Ok(self.doubtful || self.is_begun()? || !self.behind()?.is_empty())
+    }
+
+    /// Tells whether a header is damaged.
+    pub(super) fn has_damaged_header(&self) -> bool {
+        self.doubtful
+    }
+
+    /// Tells whether a record of ours was begun where the last whole one ends.
+    fn is_begun(&self) -> Result<bool> {
+        let mut prefix = [0; 24];
+        let whole = read_whole(&self.file, &mut prefix, self.end).context("could not read the journal")?;
+        Ok(whole && self.numbers(&prefix) == Some((self.header.generation, self.number + 1)))
+    }
+
+    /// Returns the whole records that lie behind a damaged one, oldest first; none come after the rest of an append.
+    pub(super) fn behind(&self) -> Result<Vec<Record>> {
+        let mut bytes = vec![0; self.file.metadata().context("could not read the journal")?.len() as usize];
+        let read = read_whole(&self.file, &mut bytes, 0).context("could not read the journal")?;
+        let newer = if self.doubtful { 1 } else { 0 };
+        let (mut found, mut number) = (BTreeMap::new(), self.number);
+        let mut at = self.end as usize;
+        while let Some(prefix) = bytes.get(at..at + PREFIX).filter(|_| read) {
+            let length = self::number(&prefix[..8]) as usize;
+            // A record's length is below this, so that most places are passed by a glance.
+            let record = (prefix[4..8] == [0; 4] && length > 0)
+                .then(|| self.numbers(prefix))
+                .flatten()
+                .filter(|(generation, _)| {
+                    (self.header.generation..=self.header.generation + newer).contains(generation)
+                })
+                .filter(|(generation, of)| *generation > self.header.generation || *of > number)
+                .and_then(|place| Some((place, whole(prefix, bytes.get(at + PREFIX..)?.get(..length)?)?)));
+            at += match record {
+                Some((place, record)) => {
+                    number = place.1;
+                    found.insert(place, record);
+                    PREFIX + length
+                }
+                None => 1,
+            };
+        }
+        Ok(found.into_values().collect())
+    }
+
+    /// Returns the generation and the number that the beginning of a record names.
+    fn numbers(&self, prefix: &[u8]) -> Option<(u64, u64)> {
+        Some((number(prefix.get(8..16)?), number(prefix.get(16..24)?)))
+    }
+
     /// Takes in what other processes have written since.
     pub(super) fn refresh(&mut self) -> Result<()> {
         let newest = newest_header(&self.file, &self.identity).context("could not read the journal")?;
         if let Some(newest) = newest.filter(|newest| newest.generation > self.header.generation) {
-            self.header = newest;
+            (self.header, self.doubtful) = (newest, false);
             self.begin();
         }
         self.read_on(&mut |_| Ok(()))
@@ -253,14 +318,16 @@ impl Journal {
 
     /// Begins anew with the branch at `head`; to be called when all files of the memory are synced.
     pub(super) fn restart(&mut self, head: Option<Oid>) -> Result<()> {
-        let header = Header { generation: self.header.generation + 1, head };
+        // Records of the generation that a damaged header had may still lie there. It goes into the same place.
+        let step = if self.doubtful { 3 } else { 1 };
+        let header = Header { generation: self.header.generation + step, head };
         let at = slot(header.generation) as u64;
         let write = || {
             self.writable()?.write_all_at(&header.block(&self.identity), at)?;
             self.file.sync_data()
         };
         write().context("could not begin the journal anew")?;
-        self.header = header;
+        (self.header, self.doubtful) = (header, false);
         self.begin();
         Ok(())
     }
@@ -308,11 +375,10 @@ impl Journal {
             return Ok(None);
         }
         let mut body = vec![0; length as usize];
-        if !read_whole(&self.file, &mut body, self.end + PREFIX as u64)? || digest(&prefix[..24], &body) != prefix[24..]
-        {
+        if !read_whole(&self.file, &mut body, self.end + PREFIX as u64)? {
             return Ok(None);
         }
-        Ok(decode(&body).map(|record| (record, prefix, PREFIX + body.len())))
+        Ok(whole(&prefix, &body).map(|record| (record, prefix, PREFIX + body.len())))
     }
 
     fn encode(&self, record: &Record) -> Vec<u8> {
@@ -354,6 +420,18 @@ impl Header {
         }
         Some(Self { generation: number(&block[36..44]), head: id(&block[44..64]) })
     }
+}
+
+/// Returns a record whose digest is that of its bytes.
+fn whole(prefix: &[u8], body: &[u8]) -> Option<Record> {
+    (digest(&prefix[..24], body) == prefix[24..]).then(|| decode(body)).flatten()
+}
+
+/// Tells whether there is something in the place of a header that is none.
+fn is_damaged(file: &File, generation: u64, identity: &Identity) -> io::Result<bool> {
+    let mut block = [0; HEADER];
+    let is_there = read_whole(file, &mut block, slot(generation) as u64)?;
+    Ok(is_there && block != [0; HEADER] && Header::read(&block, identity).is_none())
 }
 
 fn newest_header(file: &File, identity: &Identity) -> io::Result<Option<Header>> {

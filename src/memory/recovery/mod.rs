@@ -3,6 +3,7 @@
 //! The journal goes first, before libgit2 sees anything: an object cut in half makes it spin for ever. Its commits are
 //! written again where their files are not whole, and the branch is put where its newest record says.
 
+mod doubt;
 pub(super) mod identity;
 
 use std::fs::File;
@@ -55,12 +56,15 @@ pub(super) enum Order {
 /// journal is read from there.
 pub(super) fn look(place: &Place) -> Result<Found> {
     let identity = identity::known(&place.repository)?;
+    let repository = repository::open(&place.repository)?;
+    // Before the journal: who writes meanwhile moves it first.
+    let at = branch::at(&repository)?;
     let found = identity.map(|identity| Journal::open(&place.state, &identity)).transpose()?;
     let mut journal = match found {
         Some(journal::Found::Journal(journal)) => Some(journal),
         _ => None,
     };
-    let repository = repository::open(&place.repository)?;
+    let mut told = Vec::new();
     if let Some(journal) = &mut journal {
         let objects = repository.objects();
         let mut unwritten = Vec::new();
@@ -73,7 +77,15 @@ pub(super) fn look(place: &Place) -> Result<Found> {
             repository::lay_over(&repository, &unwritten)?;
         }
     }
-    Ok(Found { repository, journal, told: Vec::new(), order: Order::Seen })
+    if let Some(doubted) = &mut journal
+        && let Some(head) = doubt::newest(&repository, doubted, at)?
+        && at == Some(head)
+    {
+        let text = "the journal of the memory is damaged; what its branch has is shown, and the next command that writes puts it in order";
+        told.push(text.to_owned());
+        journal = None;
+    }
+    Ok(Found { repository, journal, told, order: Order::Seen })
 }
 
 /// Opens a memory under the write lock and puts it in order; on a disk that cannot take that it is only looked at.
@@ -126,6 +138,7 @@ pub(super) fn open(place: &Place) -> Result<Found> {
     let repository = repository::open(&place.repository)?;
     let journal = match known {
         Some(mut journal) => {
+            doubt::settle(&repository, &mut journal, &mut told)?;
             follow(&repository, &mut journal, &mut told)?;
             if journal.commits() > MANY {
                 checkpoint(&repository, &mut journal)?;
