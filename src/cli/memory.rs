@@ -7,6 +7,7 @@ mod purge;
 
 use super::Context;
 use super::error::Code;
+use crate::engine::workspace;
 use crate::engine::workspace::Access;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
@@ -219,12 +220,15 @@ fn refuse_a_projects(folder: &Path) -> Result<()> {
 /// Answers one command, or the calls on standard input.
 fn serve(command: &Command, input: Option<&Value>, store: &mut Store, context: &Context) -> Result<Code> {
     let origin = Origin::of(Author::External);
-    match (command, input) {
+    let served = match (command, input) {
         (Command::Diff(diff), _) => diff.run(store, context),
         (Command::Restore(restore), _) => restore.run(store, context),
         (_, Some(input)) => answer(store, input, &origin, context),
         (_, None) => apply(store, &origin, context),
-    }
+    };
+    store.recovered().iter().for_each(|text| context.output.warn(text));
+    workspace::described(&store.unsaid()).iter().for_each(|line| context.output.warn(line));
+    served
 }
 
 fn apply(store: &mut Store, origin: &Origin, context: &Context) -> Result<Code> {

@@ -16,6 +16,7 @@ use crate::failure::Kind;
 use crate::gate::CheckFiles;
 use crate::gate::Gate;
 use crate::gate::Reuse;
+use crate::memory;
 use crate::memory::Author;
 use crate::memory::CHECKLIST;
 use crate::memory::Change;
@@ -137,6 +138,9 @@ impl<'a> Workspace<'a> {
             ws.memory.take_in_branch()?;
         }
         ws.memory.recovered().into_iter().for_each(|text| ws.warn(text));
+        if access == Access::Look {
+            ws.memory.strayed()?.into_iter().for_each(|text| ws.warn(text));
+        }
         if ws.memory.has_unfinished_purge() {
             ws.warn("a `longhaul memory purge` was ended before it had removed all; run it again");
         }
@@ -413,12 +417,10 @@ pub(in crate::engine) fn named(survivors: &[Survivor]) -> String {
 }
 
 /// Says for a person what was found in the view.
-fn described(findings: &Findings) -> Vec<String> {
+pub fn described(findings: &Findings) -> Vec<String> {
     let mut lines: Vec<String> = findings.undone.clone();
     for kept in &findings.moved {
-        lines.push(format!(
-            "something else moved the memory's branch; it was put back, and what was found is kept: {kept}"
-        ));
+        lines.push(memory::moved(kept));
     }
     for path in &findings.restored {
         lines.push(format!("`{path}` is protected and was changed in the view; it was put back"));

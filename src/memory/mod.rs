@@ -71,6 +71,7 @@ pub use rules::path::PathError;
 pub use rules::screen::Screen;
 pub use store::Store;
 pub use view::adoption::Findings;
+pub use view::adoption::moved;
 
 use std::path::Path;
 use std::path::PathBuf;

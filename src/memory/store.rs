@@ -123,7 +123,8 @@ impl Store {
         let keep_in = store.keep_in.clone();
         // A disk that takes nothing can be read all the same; a write says why it cannot be done.
         if store.told.borrow().is_empty() || store.in_order.get() {
-            store.inspect(&Origin::of(Author::External), &keep_in)?;
+            let Findings { moved, undone, .. } = store.inspect(&Origin::of(Author::External), &keep_in)?;
+            store.pending.extend(Findings { moved, undone, ..Findings::default() });
         }
         Ok(store)
     }
@@ -151,6 +152,11 @@ impl Store {
     /// Returns what was put in order since the last time that this was asked.
     pub fn recovered(&self) -> Vec<String> {
         self.told.take()
+    }
+
+    /// Returns what writes found on their way since the last inspection, where none follows.
+    pub fn unsaid(&mut self) -> Findings {
+        std::mem::take(&mut self.pending)
     }
 
     /// Sets who is told what a person should know while it happens, such as a long wait.

@@ -37,6 +37,45 @@ fn a_proof_forged_in_the_memorys_own_repository_is_put_back_and_the_session_prov
 }
 
 #[test]
+fn a_history_rewritten_outside_a_run_is_put_back_told_and_written_down() {
+    let project = Project::ready();
+    for text in ["1", "2", "3"] {
+        project.run(["memory", "create", &format!("docs/{text}"), text]).exits(0);
+    }
+    let forged = project.memory_git(["commit-tree", "-m", "forged", "-p", "main~1", "main~1^{tree}"]);
+    let ours = project.memory_git(["rev-parse", "main"]);
+    project.memory_git(["update-ref", "refs/heads/main", &forged]);
+
+    let looked = project.run(["status"]);
+    looked.exits(0).tells(&format!("something else moved the memory's branch to `{forged}`")).tells("puts it back");
+    let written = project.run(["memory", "create", "docs/4", "4"]);
+
+    let kept = format!("refs/longhaul/found/{forged}");
+    written.exits(0).tells("something else moved the memory's branch; it was put back").tells(&kept);
+    assert_eq!(project.memory_git(["rev-parse", "main~1"]), ours);
+    assert_eq!(project.memory_git(["rev-parse", &kept]), forged);
+    let events = std::fs::read_to_string(project.state().join("events.jsonl")).unwrap();
+    assert!(events.contains(&kept), "{events}");
+    project.run(["memory", "create", "docs/5", "5"]).exits(0).hides("moved");
+}
+
+#[test]
+fn a_branch_reset_outside_a_run_is_put_back_and_told() {
+    for back in ["main~1", "main~2"] {
+        let project = Project::ready();
+        for text in ["1", "2", "3"] {
+            project.run(["memory", "create", &format!("docs/{text}"), text]).exits(0);
+        }
+        let ours = project.memory_git(["rev-parse", "main"]);
+        project.memory_git(["update-ref", "refs/heads/main", back]);
+        project.run(["memory", "create", "docs/4", "4"]).exits(0).tells("the branch of the memory was at");
+        assert_eq!(project.memory_git(["rev-parse", "main~1"]), ours);
+        let events = std::fs::read_to_string(project.state().join("events.jsonl")).unwrap();
+        assert!(events.contains("the branch of the memory was at"), "{events}");
+    }
+}
+
+#[test]
 fn a_branch_of_memory_that_a_command_deletes_loses_nothing() {
     let delete = "git --git-dir=.git/longhaul/memory.git update-ref -d refs/heads/main";
     let project = Project::ready().feature("f", "test -f f").model([does(delete)]);

@@ -147,7 +147,7 @@ pub(super) fn open(place: &Place) -> Result<Found> {
         }
         None => begin(place, &repository, identity, &mut told)?,
     };
-    note(&place.state, &told);
+    write_down(&place.state, &told);
     Ok(Found { repository, journal: Some(journal), told, order: Order::Made })
 }
 
@@ -175,7 +175,7 @@ fn tidy(place: &Place) -> Result<Vec<String>> {
 }
 
 /// Writes down what was found and done, as the events of sessions are. That it could not be written is no reason to stop.
-fn note(state: &Path, told: &[String]) {
+pub(super) fn write_down(state: &Path, told: &[String]) {
     let now = Clock::system().now().to_string();
     let lines = told.iter().map(|text| {
         let event = serde_json::json!({"at": now, "event": "recovered", "text": text});
@@ -238,9 +238,10 @@ fn follow(repository: &Repository, journal: &mut Journal, told: &mut Vec<String>
         Ok(())
     })?;
     if at.is_none() || known {
+        let was_taken = at.is_some_and(|at| branch::was_taken_back(repository, head, at));
         branch::move_branch(repository, From::Anywhere, head, ("recovered", 0))?;
-        // One commit behind is what any kill leaves.
-        if last != Some(at) {
+        // One commit behind is what any kill leaves, unless git's record says more.
+        if last != Some(at) || was_taken {
             let was = at.map_or_else(|| "unreadable or gone".to_owned(), |at| format!("at `{at}`"));
             told.push(format!("the branch of the memory was {was}; it is at `{head}` again, as the journal says"));
         }

@@ -158,6 +158,13 @@ pub(in crate::memory) fn keep_found(repository: &Repository, found: Oid) -> Resu
     kept.map(|_| Some(name)).context("could not keep what was found at the memory's branch")
 }
 
+/// Tells whether git's own record says last that the branch was taken from one commit to another.
+pub(in crate::memory) fn was_taken_back(repository: &Repository, from: Oid, to: Oid) -> bool {
+    let log = fs::read(repository.git.path().join("logs").join(BRANCH)).unwrap_or_default();
+    let last = log.trim_ascii_end().rsplit(|byte| *byte == b'\n').next().unwrap_or_default();
+    last.starts_with(format!("{from} {to} ").as_bytes())
+}
+
 /// Returns the newest commit that git's own record of the branch names and that can be read.
 pub(in crate::memory) fn newest_logged(repository: &Repository) -> Result<Option<Oid>> {
     let log = match fs::read(repository.git.path().join("logs").join(BRANCH)) {

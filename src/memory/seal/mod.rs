@@ -12,6 +12,7 @@ use std::os::fd::AsRawFd;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
+use std::slice;
 
 use anyhow::Context;
 use anyhow::Result;
@@ -160,11 +161,17 @@ impl Store {
             let told = foreign.told(kept.as_deref());
             match foreign.emptied {
                 true => (self.notice)(&told),
-                false => self.pending.undone.push(told),
+                false => self.undid(told),
             }
         }
         self.keep_journal()?;
         self.keep_commit(depth)
+    }
+
+    /// Notes what something else did and what was undone, to be told by the next inspection.
+    fn undid(&mut self, text: String) {
+        recovery::write_down(&self.place.state, slice::from_ref(&text));
+        self.pending.undone.push(text);
     }
 
     /// Brings the repository back that was opened, when another lies in its place.
@@ -189,7 +196,7 @@ impl Store {
             let kept = aside::keep(&path, "memory.git", &self.keep_in).with_context(doing)?;
             fs::rename(&ours, &path).with_context(doing)?;
             let kept = kept.map(|kept| format!("; what lay there is kept as `{}`", kept.display())).unwrap_or_default();
-            self.pending.undone.push(format!("the memory's repository was moved away and was put back{kept}"));
+            self.undid(format!("the memory's repository was moved away and was put back{kept}"));
             return Ok(());
         }
         let head = self.head()?.and_then(|head| Oid::from_str(&head).ok());
@@ -198,9 +205,7 @@ impl Store {
         }
         // A copy that has all of it is as good.
         self.seal.folder = File::open(&path).with_context(doing)?;
-        self.pending
-            .undone
-            .push("the memory's repository was replaced by a copy, which has all that it had".to_owned());
+        self.undid("the memory's repository was replaced by a copy, which has all that it had".to_owned());
         Ok(())
     }
 
@@ -230,7 +235,7 @@ impl Store {
             recovery::sync_all(&self.repository)?;
             self.journal.replace(Some(Journal::create(&state, identity, head)?));
         }
-        self.pending.undone.push("the memory's journal was changed, and was put in order".to_owned());
+        self.undid("the memory's journal was changed, and was put in order".to_owned());
         Ok(())
     }
 
@@ -294,7 +299,7 @@ impl Store {
         let told = format!("an object of {what} in the memory was damaged or gone, and was written again");
         // What was not seen whole before, a fault of the disk may have taken long ago.
         match before {
-            Some(_) => self.pending.undone.push(told),
+            Some(_) => self.undid(told),
             None => (self.notice)(&told),
         }
         Ok(())

@@ -311,6 +311,7 @@ fn what_is_done_between_sessions_is_found_by_the_next() {
         let hear = Arc::clone(&told);
         store.on_notice(move |text| hear.lock().unwrap().push(text.to_owned()));
         store.take_in_branch().unwrap();
+        told.lock().unwrap().extend(store.recovered());
         let findings = store.inspect(&Origin::of(Author::External), &memory.kept()).unwrap();
         let is_quiet = ["a file's bytes deleted", "the branch's file deleted"].contains(&name);
         assert!(is_quiet || findings.tampered() || !told.lock().unwrap().is_empty(), "{name}");

@@ -1,5 +1,8 @@
 //! The branch, watched: only the journal says where it is. Whatever else moves it is not read, and put back by the next look.
 
+use std::mem;
+use std::slice;
+
 use anyhow::Result;
 use anyhow::bail;
 use git2::Oid;
@@ -12,20 +15,51 @@ use crate::memory::repository::branch::From;
 use crate::memory::repository::branch::Moved;
 use crate::memory::rules::guard::Policy;
 use crate::memory::store::Store;
+use crate::memory::view::adoption;
 use crate::memory::write;
 use crate::memory::write::TRIES;
 
 impl Store {
     /// Takes in commits that something else made on top of ours with plain git, as a person may between runs; to be called
-    /// by who holds the run lock, before anything of a session runs. A branch that was moved elsewhere is put back.
+    /// while no run is on, before anything of a session runs. A branch that was moved elsewhere is put back.
     pub fn take_in_branch(&mut self) -> Result<()> {
         let _lock = self.lock()?;
-        if let Some(found) = self.branch()?.filter(|found| Some(*found) != self.expected())
+        let found = self.branch()?;
+        if found == self.expected() {
+            return Ok(());
+        }
+        if let Some(found) = found
             && self.take_in_commits(found)?
         {
-            (self.notice)(&format!("commits that something else made in the memory are taken in, up to `{found}`"));
+            let text = format!("commits that something else made in the memory are taken in, up to `{found}`");
+            recovery::write_down(&self.place.state, slice::from_ref(&text));
+            self.told.borrow_mut().push(text);
+            return Ok(());
         }
+        self.put_branch_back()?;
+        // It happened before, so nothing that comes now is to blame.
+        let moved = mem::take(&mut self.pending.moved);
+        self.told.borrow_mut().extend(moved.iter().map(|kept| adoption::moved(kept)));
         Ok(())
+    }
+
+    /// Says where the branch was moved by something else, for who only looks; one that lags is no matter.
+    pub fn strayed(&self) -> Result<Option<String>> {
+        // First the branch: who writes meanwhile moves it last.
+        let found = self.branch()?;
+        let ours = self.head()?.map(|head| repository::oid(&head)).transpose()?;
+        let Some((found, ours)) = found.zip(ours).filter(|(found, ours)| found != ours) else { return Ok(None) };
+        if repository::descends(&self.repository, ours, found) {
+            return Ok(None);
+        }
+        let then = match repository::descends(&self.repository, found, ours) {
+            true => "takes in what is there",
+            false => "puts it back and keeps what is there",
+        };
+        Ok(Some(format!(
+            "something else moved the memory's branch to `{found}`; what longhaul left is shown, and the next command \
+             that writes into the memory while no run is on {then}"
+        )))
     }
 
     /// Goes on from a commit that something else made, if it stands on ours; tells whether it does.
@@ -66,7 +100,9 @@ impl Store {
             let kept = found.map(|found| branch::keep_found(&self.repository, found)).transpose()?.flatten();
             let from = kept.as_ref().and(found).map_or(From::Anywhere, |found| From::At(Some(found)));
             if branch::move_branch(&self.repository, from, ours, why)? == Moved::Yes {
-                self.pending.moved.push(kept.unwrap_or_else(|| "nothing that can be kept".to_owned()));
+                let kept = kept.unwrap_or_else(|| "nothing that can be kept".to_owned());
+                recovery::write_down(&self.place.state, &[adoption::moved(&kept)]);
+                self.pending.moved.push(kept);
                 return Ok(());
             }
         }
@@ -138,6 +174,8 @@ mod tests {
         assert_eq!(memory.git(&["rev-parse", "main"]).trim(), ours);
         assert_eq!(memory.git(&["rev-parse", &findings.moved[0]]).trim(), forged);
         assert_eq!(memory.shown("features.json").as_deref(), Some("open"));
+        let events = std::fs::read_to_string(memory.place.state.join("events.jsonl")).unwrap();
+        assert!(events.contains(&findings.moved[0]), "{events}");
         assert!(memory.inspect().is_empty());
     }
 
@@ -176,7 +214,17 @@ mod tests {
         let elsewhere = forge(&memory, "notes/c", "3");
         memory.store.take_in_branch().unwrap();
         assert_eq!(memory.store.head().unwrap(), Some(theirs));
-        assert_eq!(memory.inspect().moved, [format!("refs/longhaul/found/{elsewhere}")]);
+        let told = memory.store.recovered();
+        assert!(
+            told[0].contains("are taken in") && told[0].contains(&memory.store.head().unwrap().unwrap()),
+            "{told:?}"
+        );
+        let kept = format!("refs/longhaul/found/{elsewhere}");
+        assert!(told[1].contains("something else moved the memory's branch") && told[1].contains(&kept), "{told:?}");
+        assert_eq!(memory.git(&["rev-parse", &kept]).trim(), elsewhere);
+        assert!(memory.inspect().is_empty(), "nothing that comes now is to blame");
+        let events = std::fs::read_to_string(memory.place.state.join("events.jsonl")).unwrap();
+        assert!(told.iter().all(|text| events.contains(text)), "{events}");
     }
 
     #[test]

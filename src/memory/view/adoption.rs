@@ -45,7 +45,7 @@ impl Findings {
         *self == Self::default()
     }
 
-    pub(super) fn extend(&mut self, other: Self) {
+    pub(in crate::memory) fn extend(&mut self, other: Self) {
         self.adopted.extend(other.adopted);
         self.restored.extend(other.restored);
         self.projected.extend(other.projected);
@@ -54,6 +54,11 @@ impl Findings {
         self.moved.extend(other.moved);
         self.undone.extend(other.undone);
     }
+}
+
+/// Says that the branch was put back, and where what was found there is kept.
+pub fn moved(kept: &str) -> String {
+    format!("something else moved the memory's branch; it was put back, and what was found is kept: {kept}")
 }
 
 /// What is left to do once the found things are safe.
