@@ -11,6 +11,7 @@ use std::io::Read;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
 
 use anyhow::Context;
 use anyhow::Result;
@@ -19,8 +20,12 @@ use git2::Odb;
 use git2::Oid;
 use tempfile::TempDir;
 
+use crate::memory::repository::loose::HALF;
 use crate::memory::repository::loose::Loose;
 use crate::memory::repository::object::Object;
+
+/// How long after its last write a half-written file of git's is left alone.
+const AT_WORK: Duration = Duration::from_secs(15 * 60);
 
 /// What lies in the folder `objects`.
 pub(super) struct Inventory {
@@ -35,6 +40,8 @@ pub(super) struct Inventory {
     unread: RefCell<Option<io::Error>>,
     /// Files that are no object, such as half-written ones.
     pub(super) halves: Vec<String>,
+    /// Those of them that a git which is at work may need.
+    pub(super) in_use: Vec<String>,
 }
 
 /// A pack that is not whole.
@@ -103,6 +110,7 @@ impl Inventory {
             damaged: Vec::new(),
             packs: Vec::new(),
             halves: Vec::new(),
+            in_use: Vec::new(),
             unread: RefCell::new(None),
         };
         let doing = || format!("could not read `{}`", objects.display());
@@ -116,6 +124,8 @@ impl Inventory {
             }
         }
         inventory.take_packs()?;
+        let halves = std::mem::take(&mut inventory.halves);
+        (inventory.in_use, inventory.halves) = halves.into_iter().partition(|name| is_in_use(&objects.join(name)));
         Ok(inventory)
     }
 
@@ -210,6 +220,16 @@ fn or_nothing<T: Default>(read: io::Result<T>) -> io::Result<T> {
         Err(error) if error.kind() == ErrorKind::NotFound => Ok(T::default()),
         read => read,
     }
+}
+
+/// Tells whether a file of git's was written to just now. Our own have a name that git does not give.
+fn is_in_use(path: &Path) -> bool {
+    let is_gits = path.file_name().is_some_and(|name| {
+        let name = name.to_string_lossy();
+        name.starts_with("tmp_") && !name.starts_with(HALF)
+    });
+    let age = fs::symlink_metadata(path).and_then(|found| found.modified()).ok().and_then(|at| at.elapsed().ok());
+    is_gits && age.is_some_and(|age| age < AT_WORK)
 }
 
 fn names(folder: &Path) -> io::Result<Vec<String>> {

@@ -18,6 +18,7 @@ use crate::memory::fsck::sources::Sources;
 use crate::memory::journal::Journal;
 use crate::memory::recovery;
 use crate::memory::recovery::identity;
+use crate::memory::repository::branch;
 use crate::memory::repository::branch::BRANCH;
 use crate::memory::repository::exchange;
 use crate::memory::repository::loose::Loose;
@@ -56,8 +57,9 @@ fn set_aside(look: &Look<'_>, keep_in: &Path) -> Result<()> {
     for foreign in &look.foreign {
         layout::set_aside(repository, foreign, keep_in)?;
     }
-    let halves = look.inventory.halves.iter().map(|name| repository.join("objects").join(name));
-    for path in halves.chain(look.refs.locks.iter().cloned()) {
+    // Who is at work with git has a moment to end.
+    branch::clear_locks(repository)?;
+    for path in look.inventory.halves.iter().map(|name| repository.join("objects").join(name)) {
         let removed = if path.is_dir() { fs::remove_dir_all(&path) } else { fs::remove_file(&path) };
         removed.with_context(|| format!("could not remove `{}`", path.display()))?;
     }

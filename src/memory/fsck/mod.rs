@@ -282,6 +282,9 @@ impl<'p> Look<'p> {
         notes.extend(self.refs.locks.iter().map(|path| format!("a lock was left: `{}`", path.display())));
         notes
             .extend(self.inventory.halves.iter().map(|name| format!("a half-written file was left: `objects/{name}`")));
+        notes.extend(
+            self.inventory.in_use.iter().map(|name| format!("a git at work is writing `objects/{name}`, it seems")),
+        );
         if self.view == Shown::Damaged {
             notes.push("the record of what the view shows is damaged; the view is compared in full".to_owned());
         }

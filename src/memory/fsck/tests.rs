@@ -4,6 +4,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
+use std::time::Duration;
+use std::time::SystemTime;
 
 use super::*;
 use crate::memory::fixture::Memory;
@@ -365,12 +367,25 @@ fn what_a_kill_leaves_is_a_note_and_goes_with_a_repair() {
     let memory = memory();
     let left = ["refs/heads/main.lock", "HEAD.lock", "objects/tmp_object_1_0", "objects/pack/tmp_pack_x"];
     left.iter().for_each(|name| write(memory.place.repository.join(name), b"x"));
+    let long_ago = SystemTime::now() - Duration::from_secs(3600);
+    let tmp = fs::File::options().write(true).open(memory.place.repository.join(left[3])).unwrap();
+    tmp.set_modified(long_ago).unwrap();
     write(memory.place.state.join("view.json"), b"{\"views");
     let before = fsck(&memory.place, Repair::No).unwrap();
     assert!(before.is_sound() && before.notes.len() == 5, "{before:?}");
     let after = fsck(&memory.place, Repair::Yes).unwrap();
     assert_eq!((after.faults, after.notes), (vec![], vec![]));
     assert!(left.iter().all(|name| !memory.place.repository.join(name).exists()));
+}
+
+#[test]
+fn what_a_git_at_work_is_writing_is_left_to_it() {
+    let memory = memory();
+    let path = memory.place.repository.join("objects/pack/tmp_pack_x");
+    write(path.clone(), b"x");
+    let after = fsck(&memory.place, Repair::Yes).unwrap();
+    assert!(after.is_sound() && after.notes[0].contains("a git at work is writing"), "{after:?}");
+    assert!(path.exists());
 }
 
 #[test]

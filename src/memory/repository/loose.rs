@@ -15,7 +15,10 @@ use git2::Oid;
 use crate::memory::repository::object::Object;
 
 /// How the names of half-written files begin, as those of libgit2 do.
-pub(super) const HALF: &str = "tmp_object_";
+pub(in crate::memory) const HALF: &str = "tmp_object_";
+
+/// How often a folder is made again that git removed while it was empty.
+const TRIES: usize = 50;
 
 /// The folder `objects` of a repository.
 pub(in crate::memory) struct Loose<'r>(pub(in crate::memory) &'r Path);
@@ -73,15 +76,17 @@ impl Loose<'_> {
         let packed = object.packed()?;
         let write = || {
             fs::write(&half, &packed)?;
-            match fs::rename(&half, path) {
-                Err(error) if error.kind() == ErrorKind::NotFound => {
-                    fs::create_dir_all(path.parent().unwrap_or(self.0))?;
-                    fs::rename(&half, path)
-                }
-                renamed => renamed,
-            }
+            fs::rename(&half, path)
         };
-        write().inspect_err(|_| {
+        let again = |tried: io::Result<()>| match tried {
+            Err(error) if error.kind() == ErrorKind::NotFound => {
+                fs::create_dir_all(path.parent().unwrap_or(self.0))?;
+                write()
+            }
+            tried => tried,
+        };
+        // Git takes empty folders away, and half-written files when told to, as often as somebody calls it.
+        (0..TRIES).fold(write(), |tried, _| again(tried)).inspect_err(|_| {
             // The first error is the one to tell.
             let _ = fs::remove_file(&half);
         })
@@ -99,6 +104,30 @@ mod tests {
     use git2::ObjectType;
 
     use super::*;
+
+    #[test]
+    fn who_takes_away_empty_folders_meanwhile_stops_no_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let is_done = std::sync::atomic::AtomicBool::new(false);
+        std::thread::scope(|scope| {
+            scope.spawn(|| {
+                while !is_done.load(Ordering::Relaxed) {
+                    for entry in fs::read_dir(folder.path()).unwrap().flatten() {
+                        let _ = fs::remove_dir(entry.path());
+                    }
+                }
+            });
+            for number in 0..2000 {
+                let object = Object::new(ObjectType::Blob, format!("{number}").into_bytes()).unwrap();
+                let written = Loose(folder.path()).write(&object);
+                is_done.store(written.is_err(), Ordering::Relaxed);
+                written.unwrap();
+                // As git's prune does with an object that it has packed.
+                fs::remove_file(Loose(folder.path()).path(object.id)).unwrap();
+            }
+            is_done.store(true, Ordering::Relaxed);
+        });
+    }
 
     #[test]
     fn what_is_damaged_is_written_anew_and_what_is_whole_stays() {

@@ -239,8 +239,16 @@ impl Repository {
             return Ok(object.bytes);
         }
         let odb = self.git.odb().context("could not open the memory's objects")?;
-        let found = odb.read(id).map_err(|error| unreadable(self, &id.to_string(), &error))?;
+        let found = self.again(|| odb.read(id)).map_err(|error| unreadable(self, &id.to_string(), &error))?;
         Ok(found.data().to_vec())
+    }
+
+    /// Asks libgit2 once more when it finds no object: git may have put it into another pack meanwhile.
+    fn again<T>(&self, ask: impl Fn() -> Result<T, git2::Error>) -> Result<T, git2::Error> {
+        ask().or_else(|_| {
+            self.git.odb()?.refresh()?;
+            ask()
+        })
     }
 
     /// Returns an object that has a file of its own; none when libgit2 can be asked for it.
@@ -291,7 +299,9 @@ pub(super) fn read(repository: &Repository, blob: &str) -> Result<Vec<u8>> {
 /// Returns how many bytes have this id, without reading them all.
 pub(super) fn size(repository: &Repository, blob: &str) -> Result<u64> {
     let odb = repository.git.odb().context("could not open the memory's objects")?;
-    let (size, _) = odb.read_header(oid(blob)?).with_context(|| format!("could not read `{blob}` of the memory"))?;
+    let id = oid(blob)?;
+    let (size, _) =
+        repository.again(|| odb.read_header(id)).with_context(|| format!("could not read `{blob}` of the memory"))?;
     Ok(size as u64)
 }
 
@@ -339,7 +349,7 @@ pub(super) fn is_sound(repository: &Repository, commit: Oid) -> Result<bool> {
     if !repository.is_askable(commit)? {
         return Ok(false);
     }
-    let Ok(commit) = repository.git.find_commit(commit) else { return Ok(false) };
+    let Ok(commit) = repository.again(|| repository.git.find_commit(commit)) else { return Ok(false) };
     Ok(repository.is_askable(commit.tree_id())? && repository.tree(commit.tree_id()).is_ok())
 }
 
@@ -395,7 +405,8 @@ pub(super) fn commit(repository: &Repository, id: &str) -> Result<Commit> {
 
 /// Returns the tree of a commit and the commit before it.
 pub(super) fn tree_and_parent(repository: &Repository, id: Oid) -> Result<(Oid, Option<Oid>)> {
-    let commit = repository.git.find_commit(id).map_err(|error| unreadable(repository, &id.to_string(), &error))?;
+    let found = repository.again(|| repository.git.find_commit(id));
+    let commit = found.map_err(|error| unreadable(repository, &id.to_string(), &error))?;
     Ok((commit.tree_id(), commit.parent_id(0).ok()))
 }
 
@@ -417,7 +428,7 @@ pub(super) fn resolve(repository: &Repository, prefix: &str) -> Result<String> {
 fn find<'r>(repository: &'r Repository, id: &str) -> Result<git2::Commit<'r>> {
     let oid = oid(id)?;
     repository.in_its_file(oid)?;
-    repository.git.find_commit(oid).map_err(|error| unreadable(repository, id, &error))
+    repository.again(|| repository.git.find_commit(oid)).map_err(|error| unreadable(repository, id, &error))
 }
 
 fn damaged(id: Oid) -> anyhow::Error {
