@@ -109,21 +109,21 @@ pub(super) enum Command {
 }
 
 impl Command {
-    /// Whatever may write waits for the end of a run: an agent that calls this could else change its own checks.
+    /// What a session may not write, and what changes all, waits for the end of a run: an agent that calls this could else
+    /// change its own checks.
     fn access(&self) -> Access {
         match self {
             Self::View { .. } | Self::Diff(_) => Access::Look,
             Self::Restore(restore) if restore.dry_run => Access::Look,
+            Self::Restore(restore) if restore.shared_path().is_some() => Access::Write,
             Self::Create { .. }
             | Self::StrReplace { .. }
             | Self::Insert { .. }
             | Self::Delete { .. }
             | Self::Rename { .. }
-            | Self::Restore(_)
-            | Self::Purge(_)
             | Self::Prune(_)
-            | Self::Fsck(_)
-            | Self::Apply => Access::Change,
+            | Self::Apply => Access::Write,
+            Self::Restore(_) | Self::Purge(_) | Self::Fsck(_) => Access::Change,
         }
     }
 
@@ -181,7 +181,11 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
             match command {
                 Command::Purge(purge) => purge::run(purge, &mut store, &folder, context),
                 Command::Prune(_) => Err(prune::refused()),
-                _ => serve(command, input.as_ref(), &mut store, context),
+                _ => {
+                    let served = serve(command, input.as_ref(), &mut store, context);
+                    workspace::described(&store.unsaid()).iter().for_each(|line| context.output.warn(line));
+                    served
+                }
             }
         }
         None => context
@@ -199,10 +203,16 @@ fn in_project(command: &Command, input: Option<&Value>, workspace: &mut Workspac
         }
         Command::Prune(args) => return prune::run(args, workspace, context),
         // What a person changed in the view is a state too.
-        Command::Restore(restore) if !restore.dry_run => drop(workspace.inspect(None, &keep_in)?),
+        Command::Restore(restore) if !restore.dry_run => match restore.shared_path() {
+            Some(path) => workspace.memory.take_in_edits(&path, &Origin::of(Author::External))?,
+            None => drop(workspace.inspect(None, &keep_in)?),
+        },
         _ => {}
     }
-    serve(command, input, &mut workspace.memory, context)
+    let served = serve(command, input, &mut workspace.memory, context);
+    let findings = workspace.memory.unsaid();
+    workspace.tell_findings(&findings);
+    served
 }
 
 /// A project's own memory has rules, and a lock; neither is to be walked around.
@@ -227,7 +237,6 @@ fn serve(command: &Command, input: Option<&Value>, store: &mut Store, context: &
         (_, None) => apply(store, &origin, context),
     };
     store.recovered().iter().for_each(|text| context.output.warn(text));
-    workspace::described(&store.unsaid()).iter().for_each(|line| context.output.warn(line));
     served
 }
 

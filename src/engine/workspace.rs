@@ -92,6 +92,8 @@ impl Occasion {
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub enum Access {
     Look,
+    /// It writes into memory, between two writes of a run if one is on. What a session may not change waits for its end.
+    Write,
     Change,
     /// It changes something, and runs commands.
     Work,
@@ -120,9 +122,11 @@ impl<'a> Workspace<'a> {
         if access != Access::Work {
             project.require_readable()?;
         }
-        let lock = match access {
-            Access::Look => None,
-            Access::Change | Access::Work => Some(RunLock::take(&place.state.join("run.lock"))?),
+        let run_lock = place.state.join("run.lock");
+        let (lock, apart) = match access {
+            Access::Look => (None, None),
+            Access::Write => (None, RunLock::keep_out(&run_lock)?),
+            Access::Change | Access::Work => (Some(RunLock::take(&run_lock)?), None),
         };
         let mut links = Vec::new();
         if access == Access::Work && settings.sandbox.level == Level::Bubblewrap {
@@ -133,9 +137,14 @@ impl<'a> Workspace<'a> {
         memory.screen(settings.screen.clone());
         let mut ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: lock };
         links.into_iter().for_each(|text| ws.warn(text));
-        if access != Access::Look {
+        if ws._lock.is_some() || apart.is_some() {
             ws.end_orphans();
-            ws.memory.take_in_branch()?;
+            let voice = &ws.voice;
+            ws.memory.take_in_branch(&|text| voice.take(&Event::Warning { text: text.to_owned() }))?;
+        }
+        drop(apart);
+        if access == Access::Write {
+            ws.memory.on_protected(move || Ok(Box::new(RunLock::keep_out_or_fail(&run_lock)?)));
         }
         ws.memory.recovered().into_iter().for_each(|text| ws.warn(text));
         if access == Access::Look {
@@ -378,6 +387,12 @@ impl<'a> Workspace<'a> {
     pub fn inspect(&mut self, session: Option<u32>, keep_in: &Path) -> Result<Findings> {
         let origin = Origin { session, ..Origin::of(Author::External) };
         let findings = self.memory.inspect(&origin, keep_in)?;
+        self.tell_findings(&findings);
+        Ok(findings)
+    }
+
+    /// Tells what was found in the view, and what was done about it.
+    pub fn tell_findings(&self, findings: &Findings) {
         match findings.adopted.as_slice() {
             [] => {}
             [path] => self.notice(format!("`{path}` was edited in the view; the edit is committed")),
@@ -387,8 +402,7 @@ impl<'a> Workspace<'a> {
                 listed(all)
             )),
         }
-        described(&findings).into_iter().for_each(|line| self.warn(line));
-        Ok(findings)
+        described(findings).into_iter().for_each(|line| self.warn(line));
     }
 }
 

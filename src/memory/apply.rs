@@ -8,6 +8,8 @@ use anyhow::Result;
 use serde_json::Value;
 use serde_json::json;
 
+use crate::failure::Failure;
+use crate::failure::Kind;
 use crate::memory::history::trailers::Origin;
 use crate::memory::history::trailers::ToolUse;
 use crate::memory::store::Store;
@@ -36,7 +38,11 @@ pub fn apply(
             "type": "tool_result", "tool_use_id": call.id, "content": result.content, "is_error": result.is_error,
         });
         answers(&block).context("could not write the answer")?;
-        answer?;
+        // What waits for the end of a run is no reason to leave the next call unanswered.
+        let is_busy = |error: &anyhow::Error| error.downcast_ref::<Failure>().is_some_and(|why| why.kind == Kind::Busy);
+        if !answer.as_ref().is_err_and(is_busy) {
+            answer?;
+        }
     }
     Ok(())
 }

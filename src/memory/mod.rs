@@ -66,6 +66,7 @@ pub use rules::guard::PINNED;
 pub use rules::guard::PROGRESS;
 pub use rules::guard::Policy;
 pub use rules::guard::SPEC;
+pub use rules::guard::waits_for_a_run;
 pub use rules::path::MemoryPath;
 pub use rules::path::PathError;
 pub use rules::screen::Screen;

@@ -1,5 +1,6 @@
 //! The memory, open: making and opening it, and reading what the newest commit holds.
 
+use std::any::Any;
 use std::cell::Cell;
 use std::cell::RefCell;
 use std::fs;
@@ -48,6 +49,8 @@ pub struct Store {
     /// Where such looks keep what may not stay in the view.
     pub(super) keep_in: PathBuf,
     pub(super) notice: Box<dyn Fn(&str) + Send>,
+    /// Asked before a person writes what a session may not; what it returns is held during the write.
+    pub(super) protected: Box<dyn Fn() -> Result<Box<dyn Any>> + Send>,
     /// None only while another process writes and there is none yet, or on a disk that cannot be written.
     pub(super) journal: RefCell<Option<Journal>>,
     /// Whether this process put in order what a kill or a power cut left. Before that it only looks.
@@ -146,6 +149,7 @@ impl Store {
             pending: Findings::default(),
             keep_in: place.state.join("found"),
             notice: Box::new(|_| {}),
+            protected: Box::new(|| Ok(Box::new(()))),
         })
     }
 
@@ -162,6 +166,11 @@ impl Store {
     /// Sets who is told what a person should know while it happens, such as a long wait.
     pub fn on_notice(&mut self, notice: impl Fn(&str) + Send + 'static) {
         self.notice = Box::new(notice);
+    }
+
+    /// Sets who is asked before a person writes what a session may not write.
+    pub fn on_protected(&mut self, ask: impl Fn() -> Result<Box<dyn Any>> + Send + 'static) {
+        self.protected = Box::new(ask);
     }
 
     /// Returns where the memory lies.

@@ -54,6 +54,9 @@ impl Store {
         if let Some(text) = guard::forbidden(self.policy, origin.author, &command.writes()) {
             return Ok(ToolResult::error(text));
         }
+        let by_hand = origin.author == Author::External;
+        let is_protected = command.writes().iter().any(|path| guard::is_guarded(self.policy, path));
+        let _apart = if by_hand && is_protected { Some((self.protected)()?) } else { None };
         let _lock = match command.writes().is_empty() {
             true => None,
             false => Some(self.lock()?),
@@ -94,6 +97,12 @@ impl Store {
         bail!("{}", busy())
     }
 
+    /// Takes in what a person changed in the view at or below a path.
+    pub fn take_in_edits(&mut self, path: &MemoryPath, origin: &Origin) -> Result<()> {
+        let _lock = self.lock()?;
+        self.take_in(&[path.as_str()], origin)
+    }
+
     /// Writes files as one commit and returns its id; longhaul's own way, which no rule about who may write what binds.
     /// Without a difference nothing is committed and the newest commit is returned.
     pub fn write(&mut self, subject: &str, changes: &[Change], origin: &Origin) -> Result<String> {
@@ -131,7 +140,11 @@ impl Store {
 
     /// Takes the right to write, and takes in what other processes wrote meanwhile.
     pub(super) fn lock(&self) -> Result<WriteLock> {
-        let lock = WriteLock::take(&self.place.state, &self.notice)?;
+        self.lock_telling(&self.notice)
+    }
+
+    pub(super) fn lock_telling(&self, notice: &dyn Fn(&str)) -> Result<WriteLock> {
+        let lock = WriteLock::take(&self.place.state, notice)?;
         if !self.in_order.get() {
             let found = recovery::open(&self.place)?;
             self.journal.replace(found.journal);

@@ -49,15 +49,25 @@ fn a_second_interrupt_ends_everything_at_once() {
 }
 
 #[test]
-fn nobody_writes_to_the_memory_by_hand_while_a_run_is_on() {
+fn nobody_writes_by_hand_what_is_protected_while_a_run_is_on() {
     let silent = json!({"silence": "120s", "tools": []});
     let project = Project::ready().feature("a", "test -f a").model([session([silent])]);
     let mut run = project.start(["run"]);
     project.played().wait_for_silence();
 
     let write = r#"{"command":"create","path":"/memories/checks/a.sh","file_text":"exit 0"}"#;
-    project.run_with(["memory", "apply"], write).exits(6);
-    project.run(["memory", "create", "checks/a.sh", "exit 0"]).exits(6).tells("busy: another longhaul");
+    let note = r#"{"command":"create","path":"/memories/docs/b","file_text":"b"}"#;
+    let applied = project.run_with(["memory", "apply"], &format!("{write}\n{note}\n"));
+    let answers: Vec<&str> = applied.exits(0).stdout.lines().collect();
+    assert!(answers[0].contains("another longhaul") && answers[0].contains("\"is_error\":true"), "{answers:?}");
+    assert!(answers[1].contains("\"is_error\":false"), "{answers:?}");
+    let busy = format!("busy: another longhaul is working on this project (process {}, since 2", run.id());
+    project.run(["memory", "create", "checks/a.sh", "exit 0"]).exits(6).tells(&busy);
+    for command in [&["restore", "checks/a.sh"][..], &["restore", "--session", "1"], &["delete", "init.md"]] {
+        project.run([&["memory"], command].concat()).exits(6).tells("notes can be written meanwhile");
+    }
+    project.run(["memory", "purge", "--match", "secret word", "--yes"]).exits(6);
+    project.run(["memory", "fsck", "--repair"]).exits(6);
     project.run(["memory", "view", "progress.md"]).exits(0);
     project.run(["feature", "remove", "a"]).exits(6);
     project.run_with(["memory", "apply", "--store", ".git/longhaul"], write).exits(2).tells("a project's own memory");
@@ -66,6 +76,50 @@ fn nobody_writes_to_the_memory_by_hand_while_a_run_is_on() {
     run.wait().unwrap();
     project.run_with(["memory", "apply"], write).exits(0).prints("\"is_error\":false");
     assert_eq!(project.memory_git(["log", "-1", "--format=%an %s"]), "external memory: create checks/a.sh");
+}
+
+#[test]
+fn a_person_writes_between_the_writes_of_a_run_which_takes_it_in() {
+    let calls = |name: &str| {
+        let input = json!({"command": "create", "path": format!("/memories/docs/{name}"), "file_text": name});
+        json!({"silence": "4s", "tools": [{"name": "memory", "input": input}]})
+    };
+    let model = session([calls("first"), calls("last"), reply([bash("touch a")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").model([model]);
+    let mut run = project.start(["run"]);
+    project.played().wait_for_silence();
+
+    let create = |number: usize| project.start(["memory", "create", &format!("docs/{number}"), "x"]);
+    let mut children: Vec<_> = (0..8).map(create).collect();
+    assert!(children.iter_mut().all(|child| child.wait().unwrap().success()));
+    project.run(["memory", "str_replace", "docs/3", "x", "y"]).exits(0);
+    project.run(["memory", "restore", "docs/3"]).exits(0);
+    project.run(["memory", "delete", "docs/4"]).exits(0);
+
+    let status = run.wait().unwrap();
+    assert!(status.success(), "{}", project.memory_log().join("\n"));
+    assert_eq!(project.status("a"), "proven");
+    let log = project.memory_git(["log", "--format=%an %s"]);
+    let at = |line: &str| log.lines().position(|other| other == line).unwrap_or_else(|| panic!("no {line}\n{log}"));
+    assert!(
+        (0..8)
+            .all(|number| at(&format!("external memory: create docs/{number}")) > at("agent memory: create docs/last"))
+    );
+    assert!(project.memory_git(["ls-tree", "-r", "--name-only", "main"]).contains("docs/7"));
+    assert!(!project.memory_git(["for-each-ref"]).contains("found"), "nobody is blamed");
+    project.run(["memory", "fsck"]).exits(0);
+}
+
+#[test]
+fn many_who_write_at_once_wait_for_each_other_and_none_is_lost() {
+    let project = Project::ready();
+    let create = |number: usize| project.start(["memory", "create", &format!("docs/{number}"), "x"]);
+    let children: Vec<_> = (0..20).map(create).collect();
+    for child in children {
+        let output = child.wait_with_output().unwrap();
+        assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    }
+    assert_eq!(project.memory_git(["ls-tree", "--name-only", "main:docs"]).lines().count(), 20);
 }
 
 #[test]

@@ -207,7 +207,7 @@ fn a_session_and_a_run_are_states_too() {
         let input = json!({"command": "create", "path": format!("/memories/docs/{text}"), "file_text": text});
         session([reply([memory(input)]), say("I stop")])
     };
-    let restores = format!("{} memory restore docs; echo code $?", env!("CARGO_BIN_EXE_longhaul"));
+    let restores = format!("{} memory restore --session 1; echo code $?", env!("CARGO_BIN_EXE_longhaul"));
     let locked = session([reply([bash(&restores)]), say("I stop")]);
     let project = Project::ready().feature("a", "test -f a").model([keeps("one"), keeps("two"), locked]);
     project.run(["run", "--sessions", "2", "--set", "recall.extract=false"]).exits(3);

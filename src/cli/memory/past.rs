@@ -10,6 +10,7 @@ use crate::engine::commands::restore;
 use crate::engine::commands::restore::How;
 use crate::engine::commands::restore::Restored;
 use crate::failure::Failure;
+use crate::memory;
 use crate::memory::MemoryPath;
 use crate::memory::State;
 use crate::memory::Store;
@@ -71,6 +72,12 @@ pub(in crate::cli) struct Restore {
 }
 
 impl Restore {
+    /// Returns what it changes, if that is not all and a session may change it too.
+    pub(super) fn shared_path(&self) -> Option<MemoryPath> {
+        let path = log::memory_path(self.path.as_deref()?).ok()?;
+        Some(path).filter(|path| !path.is_root() && !memory::waits_for_a_run(path.as_str()))
+    }
+
     fn wanted(&self) -> Result<Wanted> {
         let path = self.path.as_deref().map(log::memory_path).transpose()?;
         let state = match (&self.from, &self.to, self.session) {

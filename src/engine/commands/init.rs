@@ -119,7 +119,7 @@ pub fn init<'a>(
     memory.screen(settings.screen.clone());
     let mut ws = Workspace::of(project, memory, lock, settings, clock, sink, interrupt);
     ws.end_orphans();
-    ws.memory.take_in_branch()?;
+    ws.memory.take_in_branch(&|_| {})?;
     ws.memory.recovered().into_iter().for_each(|text| ws.warn(text));
     mend::before_work(&ws)?;
     seed(&mut ws, &mut done)?;

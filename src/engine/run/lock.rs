@@ -1,37 +1,95 @@
-//! One run a project: the lock that a second one meets.
+//! One run a project: the lock that a second one meets. Who only writes into memory holds it for a moment, with others, so
+//! that no run begins meanwhile.
 
 use crate::failure::Failure;
 use crate::failure::Kind;
 use anyhow::Context;
 use anyhow::Result;
+use jiff::Timestamp;
 use rustix::fs::FlockOperation;
 use rustix::io::Errno;
 use std::fs::File;
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
+use std::io::Write;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::thread;
+use std::time::Duration;
+use std::time::Instant;
 
 /// Held while a run, or a command that changes the checklist, works on a project. The kernel frees it when we die.
 pub struct RunLock {
     _file: File,
 }
 
+/// How long those may take who hold it for a moment.
+const MOMENT: Duration = Duration::from_secs(5);
+const PAUSE: Duration = Duration::from_millis(5);
+
 impl RunLock {
-    /// Takes the lock, or fails at once as busy.
+    /// Takes the lock, or fails at once as busy when another has it for itself.
     pub fn take(path: &Path) -> Result<Self> {
-        let file = OpenOptions::new().create(true).truncate(false).write(true).open(path).map_err(|error| {
-            Failure::new(Kind::Failed, format!("could not open the lock `{}`: {error}", path.display()))
-                .hint("longhaul has to write there: check owner, permissions and free space")
-        })?;
-        match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-            Ok(()) => Ok(Self { _file: file }),
-            Err(Errno::WOULDBLOCK) => Err(Failure::new(Kind::Busy, "another longhaul is working on this project")
-                .hint("wait for it to end, or look at it with `longhaul status`")
-                .into()),
-            Err(error) => Err(error).with_context(|| format!("could not lock `{}`", path.display())),
+        let file = open(path)?;
+        let start = Instant::now();
+        while !lock(&file, path, FlockOperation::NonBlockingLockExclusive)? {
+            // What lets others in is held by those who write into memory, for a moment.
+            if !lock(&file, path, FlockOperation::NonBlockingLockShared)? || start.elapsed() > MOMENT {
+                return Err(busy(&file).into());
+            }
+            lock(&file, path, FlockOperation::Unlock)?;
+            thread::sleep(PAUSE);
+        }
+        // Its time says since when, for who is told that the project is busy.
+        let _ = file.set_len(0).and_then(|()| writeln!(&file, "{}", std::process::id()));
+        Ok(Self { _file: file })
+    }
+
+    /// Keeps runs from beginning as long as this lives, as others may too; none when one is on.
+    pub fn keep_out(path: &Path) -> Result<Option<Self>> {
+        let file = open(path)?;
+        Ok(lock(&file, path, FlockOperation::NonBlockingLockShared)?.then_some(Self { _file: file }))
+    }
+
+    /// Does the same, or fails at once as busy.
+    pub fn keep_out_or_fail(path: &Path) -> Result<Self> {
+        match Self::keep_out(path)? {
+            Some(lock) => Ok(lock),
+            None => Err(busy(&open(path)?).into()),
         }
     }
+}
+
+fn open(path: &Path) -> Result<File> {
+    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+    let file = file.map_err(|error| {
+        Failure::new(Kind::Failed, format!("could not open the lock `{}`: {error}", path.display()))
+            .hint("longhaul has to write there: check owner, permissions and free space")
+    });
+    Ok(file?)
+}
+
+/// Tells whether the lock could be taken so.
+fn lock(file: &File, path: &Path, how: FlockOperation) -> Result<bool> {
+    match rustix::fs::flock(file, how) {
+        Ok(()) => Ok(true),
+        Err(Errno::WOULDBLOCK) => Ok(false),
+        Err(error) => Err(error).with_context(|| format!("could not lock `{}`", path.display())),
+    }
+}
+
+/// Says who works on the project, and what can be done meanwhile.
+fn busy(file: &File) -> Failure {
+    let who = holder(file).map(|process| format!("process {process}"));
+    let taken = file.metadata().and_then(|found| found.modified()).ok();
+    let taken = taken.and_then(|at| Timestamp::try_from(at).ok());
+    let since = taken.map(|at| format!("since {}", at.strftime("%Y-%m-%d %H:%M UTC")));
+    let known: Vec<String> = who.into_iter().chain(since).collect();
+    let known = if known.is_empty() { String::new() } else { format!(" ({})", known.join(", ")) };
+    Failure::new(Kind::Busy, format!("another longhaul is working on this project{known}")).hint(
+        "wait for it to end, or look at it with `longhaul status`; notes can be written meanwhile, \
+         with `longhaul memory` or in `.longhaul/memory/notes/`",
+    )
 }
 
 /// Whether somebody holds the lock.
@@ -83,6 +141,36 @@ mod tests {
 
         drop(first);
         RunLock::take(&path).unwrap();
+    }
+
+    #[test]
+    fn who_is_busy_is_said_with_its_process_and_since_when() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.lock");
+        let _lock = RunLock::take(&path).unwrap();
+        let told = RunLock::take(&path).err().unwrap().to_string();
+        let year = Timestamp::now().strftime("since %Y-").to_string();
+        assert!(told.contains(&format!("process {}", std::process::id())) && told.contains(&year), "{told}");
+    }
+
+    #[test]
+    fn who_keeps_runs_out_lets_others_do_the_same_and_a_run_waits_a_moment() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.lock");
+        let held = [(); 2].map(|()| RunLock::keep_out(&path).unwrap().unwrap());
+        let start = Instant::now();
+        let run = thread::scope(|scope| {
+            let run = scope.spawn(|| RunLock::take(&path));
+            thread::sleep(Duration::from_millis(200));
+            drop(held);
+            run.join().unwrap().unwrap()
+        });
+        assert!(start.elapsed() >= Duration::from_millis(200));
+        assert!(RunLock::keep_out(&path).unwrap().is_none());
+        let refused = RunLock::keep_out_or_fail(&path).err().unwrap();
+        assert_eq!(refused.downcast_ref::<Failure>().unwrap().kind, Kind::Busy);
+        drop(run);
+        RunLock::keep_out(&path).unwrap().unwrap();
     }
 
     #[test]

@@ -85,6 +85,11 @@ pub(in crate::memory) fn is_guarded(policy: Policy, path: &str) -> bool {
     policy == Policy::Project && (protection(path).is_some() || is_progress(path))
 }
 
+/// Tells whether a person's change at this path of a project's memory waits for the end of a run.
+pub fn waits_for_a_run(path: &str) -> bool {
+    is_guarded(Policy::Project, path)
+}
+
 /// Tells whether found bytes may replace the old ones at an append-only path.
 pub(in crate::memory) fn may_replace(policy: Policy, path: &str, old: &[u8], new: &[u8]) -> bool {
     policy == Policy::Free || !is_progress(path) || new.starts_with(old)

@@ -310,7 +310,7 @@ fn what_is_done_between_sessions_is_found_by_the_next() {
         let told = Arc::new(Mutex::new(store.recovered()));
         let hear = Arc::clone(&told);
         store.on_notice(move |text| hear.lock().unwrap().push(text.to_owned()));
-        store.take_in_branch().unwrap();
+        store.take_in_branch(&|_| {}).unwrap();
         told.lock().unwrap().extend(store.recovered());
         let findings = store.inspect(&Origin::of(Author::External), &memory.kept()).unwrap();
         let is_quiet = ["a file's bytes deleted", "the branch's file deleted"].contains(&name);
@@ -369,7 +369,7 @@ fn hold_clean_sessions(sessions: usize) {
         let mut store = memory.open_again();
         store.on_notice(|text| panic!("{text}"));
         assert_eq!(store.recovered(), Vec::<String>::new(), "{session}");
-        store.take_in_branch().unwrap();
+        store.take_in_branch(&|_| {}).unwrap();
         memory.store = store;
         memory.edit("notes/mine.md", &format!("mine {session}"));
         let adopted = memory.inspect();

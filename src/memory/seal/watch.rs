@@ -22,8 +22,9 @@ use crate::memory::write::TRIES;
 impl Store {
     /// Takes in commits that something else made on top of ours with plain git, as a person may between runs; to be called
     /// while no run is on, before anything of a session runs. A branch that was moved elsewhere is put back.
-    pub fn take_in_branch(&mut self) -> Result<()> {
-        let _lock = self.lock()?;
+    /// `notice` hears of a long wait for another process.
+    pub fn take_in_branch(&mut self, notice: &dyn Fn(&str)) -> Result<()> {
+        let _lock = self.lock_telling(notice)?;
         let found = self.branch()?;
         if found == self.expected() {
             return Ok(());
@@ -206,13 +207,13 @@ mod tests {
     fn what_a_person_commits_with_plain_git_between_runs_is_taken_in_and_a_rewritten_past_is_not() {
         let (mut memory, _) = watched(&[("notes/a", "1"), ("features.json", "open")]);
         let theirs = forge(&memory, "notes/b", "2");
-        memory.store.take_in_branch().unwrap();
+        memory.store.take_in_branch(&|_| {}).unwrap();
         assert_eq!(memory.store.head().unwrap(), Some(theirs.clone()));
         assert!(memory.inspect().moved.is_empty());
 
         memory.git(&["update-ref", "refs/heads/main", "main~1"]);
         let elsewhere = forge(&memory, "notes/c", "3");
-        memory.store.take_in_branch().unwrap();
+        memory.store.take_in_branch(&|_| {}).unwrap();
         assert_eq!(memory.store.head().unwrap(), Some(theirs));
         let told = memory.store.recovered();
         assert!(
