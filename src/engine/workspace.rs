@@ -151,7 +151,10 @@ impl<'a> Workspace<'a> {
             ws.memory.strayed()?.into_iter().for_each(|text| ws.warn(text));
         }
         if ws.memory.has_unfinished_purge() {
-            ws.warn("a `longhaul memory purge` was ended before it had removed all; run it again");
+            ws.warn(
+                "a `longhaul memory purge` was ended before it had removed all: run it again with the same text; with any \
+                 other of 6 bytes it ends too, and leaves the text where it had not come to yet",
+            );
         }
         if access == Access::Work {
             mend::before_work(&ws)?;

@@ -111,6 +111,27 @@ fn a_person_writes_between_the_writes_of_a_run_which_takes_it_in() {
 }
 
 #[test]
+fn a_limit_on_the_size_of_files_is_called_what_it_is() {
+    let project = Project::ready();
+    let mut shell = std::process::Command::new("sh");
+    let text = format!("ulimit -f 1; exec {} memory create docs/a x", env!("CARGO_BIN_EXE_longhaul"));
+    let output = shell.args(["-c", &text]).current_dir(project.root()).env_clear().envs(project.environment()).output();
+    let output = output.unwrap();
+    let told = String::from_utf8_lossy(&output.stderr);
+    assert!(told.contains("could not write the journal: File too large") && told.contains("`ulimit -f`"), "{told}");
+    assert!(!told.contains("disk full"), "{told}");
+    assert_eq!(output.status.code(), Some(1));
+    project.run(["memory", "create", "docs/a", "x"]).exits(0);
+}
+
+#[test]
+fn a_restore_that_names_nothing_is_told_what_it_may_name() {
+    let project = Project::ready();
+    let run = project.run(["memory", "restore"]);
+    run.exits(2).tells("--session <N>").tells("--to <COMMIT>").hides("--dry-run").hides("--from");
+}
+
+#[test]
 fn many_who_write_at_once_wait_for_each_other_and_none_is_lost() {
     let project = Project::ready();
     let create = |number: usize| project.start(["memory", "create", &format!("docs/{number}"), "x"]);

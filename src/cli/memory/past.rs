@@ -17,6 +17,7 @@ use crate::memory::Store;
 use crate::memory::Touch;
 use crate::memory::Wanted;
 use anyhow::Result;
+use clap::ArgGroup;
 
 #[derive(Debug, clap::Args)]
 pub(in crate::cli) struct Diff {
@@ -53,7 +54,8 @@ impl Diff {
 
 #[derive(Debug, clap::Args)]
 #[command(override_usage = "longhaul memory restore [OPTIONS] <PATH|--to <COMMIT>|--session <N>>")]
-#[group(required = true, multiple = true, args = ["path", "to", "session"])]
+#[command(group(ArgGroup::new("what").required(true).multiple(true).args(["path", "to", "session"])))]
+#[group(skip)]
 pub(in crate::cli) struct Restore {
     /// A file or folder, or all when it is left out
     pub(super) path: Option<String>,

@@ -7,6 +7,8 @@
 //! Two headers of one block each, of which the newer whole one counts, then records without gaps. All numbers are
 //! little-endian. The file grows by steps of zeros, so that an append seldom changes more than bytes.
 
+mod header;
+
 use std::collections::BTreeMap;
 use std::fs;
 use std::fs::File;
@@ -25,13 +27,12 @@ use git2::Oid;
 use sha2::Digest;
 use sha2::Sha256;
 
+use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::memory::journal::header::Header;
 use crate::memory::repository::object::Object;
 
-const MAGIC: &[u8; 16] = b"longhaul journal";
-const VERSION: u32 = 1;
 const BLOCK: usize = 4096;
-/// Bytes of a header; each has a block of its own, so that no write touches both.
-const HEADER: usize = 16 + 4 + 16 + 8 + ID + 32;
 /// Where the records begin.
 const FIRST: u64 = 2 * BLOCK as u64;
 /// The file grows by this, and no further than that.
@@ -90,13 +91,6 @@ pub(super) struct Journal {
     doubtful: bool,
 }
 
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Header {
-    generation: u64,
-    /// Where the branch was at the checkpoint.
-    head: Option<Oid>,
-}
-
 impl Journal {
     /// Returns its file.
     pub(super) fn path(state: &Path) -> PathBuf {
@@ -110,7 +104,7 @@ impl Journal {
             let new = state.join("journal.new");
             let header = Header { generation: 1, head };
             let mut bytes = vec![0; (FIRST + STEP) as usize];
-            bytes[slot(1)..][..BLOCK].copy_from_slice(&header.block(&identity));
+            bytes[header::slot(1)..][..BLOCK].copy_from_slice(&header.block(&identity));
             let mut options = OpenOptions::new();
             let file = options.read(true).write(true).create(true).truncate(true).mode(0o600).open(&new)?;
             file.write_all_at(&bytes, 0)?;
@@ -153,9 +147,9 @@ impl Journal {
         };
         let size = file.metadata().with_context(doing)?.len();
         // One that was cut has lost the newer header, it may be: the older one would bring back what was long ago.
-        let header = if size < FIRST { None } else { newest_header(&file, identity).with_context(doing)? };
+        let header = if size < FIRST { None } else { header::newest(&file, identity).with_context(doing)? };
         let Some(header) = header else { return Ok(Found::Foreign) };
-        let doubtful = is_damaged(&file, header.generation + 1, identity).with_context(doing)?;
+        let doubtful = header::is_damaged(&file, header.generation + 1, identity).with_context(doing)?;
         let mut journal = Self {
             file,
             refused,
@@ -191,7 +185,7 @@ impl Journal {
     /// Returns where the header that counts lies.
     #[cfg(test)]
     pub(super) fn newest_slot(&self) -> usize {
-        slot(self.header.generation)
+        header::slot(self.header.generation)
     }
 
     /// Tells whether its file lies where it was opened, and holds what was read from it and written to it.
@@ -210,7 +204,7 @@ impl Journal {
                     read_whole(&self.file, &mut found, at)? && found == begun
                 }
             };
-            Ok(is_there && is_last_there && newest_header(&self.file, &self.identity)? == Some(self.header))
+            Ok(is_there && is_last_there && header::newest(&self.file, &self.identity)? == Some(self.header))
         };
         look().map_err(|error: io::Error| anyhow::Error::new(error).context("could not look at the memory's journal"))
     }
@@ -281,7 +275,7 @@ impl Journal {
 
     /// Takes in what other processes have written since.
     pub(super) fn refresh(&mut self) -> Result<()> {
-        let newest = newest_header(&self.file, &self.identity).context("could not read the journal")?;
+        let newest = header::newest(&self.file, &self.identity).context("could not read the journal")?;
         if let Some(newest) = newest.filter(|newest| newest.generation > self.header.generation) {
             (self.header, self.doubtful) = (newest, false);
             self.begin();
@@ -308,7 +302,7 @@ impl Journal {
             // It did not happen, so it must not be found either.
             let _ = self.file.write_all_at(&[0; PREFIX], self.end);
             let _ = self.file.sync_data();
-            return Err(error).context("could not write the journal; is the disk full, or read-only?");
+            return Err(unwritten(error));
         }
         self.last = bytes.first_chunk().map(|begun| (self.end, *begun));
         (self.end, self.size, self.number) = (end, self.size.max(grown), self.number + 1);
@@ -321,7 +315,7 @@ impl Journal {
         // Records of the generation that a damaged header had may still lie there. It goes into the same place.
         let step = if self.doubtful { 3 } else { 1 };
         let header = Header { generation: self.header.generation + step, head };
-        let at = slot(header.generation) as u64;
+        let at = header::slot(header.generation) as u64;
         let write = || {
             self.writable()?.write_all_at(&header.block(&self.identity), at)?;
             self.file.sync_data()
@@ -400,56 +394,19 @@ impl Journal {
     }
 }
 
-impl Header {
-    fn block(&self, identity: &Identity) -> [u8; BLOCK] {
-        let mut block = [0; BLOCK];
-        block[..16].copy_from_slice(MAGIC);
-        block[16..20].copy_from_slice(&VERSION.to_le_bytes());
-        block[20..36].copy_from_slice(identity);
-        block[36..44].copy_from_slice(&self.generation.to_le_bytes());
-        block[44..64].copy_from_slice(self.head.unwrap_or(zero()).as_bytes());
-        let digest = digest(&block[..64], b"");
-        block[64..96].copy_from_slice(&digest);
-        block
+/// Says why a commit could not be written, and the way out.
+fn unwritten(error: io::Error) -> anyhow::Error {
+    if error.kind() == io::ErrorKind::FileTooLarge {
+        let hint =
+            "the shell, or the service that starts longhaul, limits the size of files: raise it, `ulimit -f` shows it";
+        return Failure::new(Kind::Failed, format!("could not write the journal: {error}")).hint(hint).into();
     }
-
-    fn read(block: &[u8; HEADER], identity: &Identity) -> Option<Self> {
-        let is_ours = &block[..16] == MAGIC && block[16..20] == VERSION.to_le_bytes() && &block[20..36] == identity;
-        if !is_ours || digest(&block[..64], b"") != block[64..96] {
-            return None;
-        }
-        Some(Self { generation: number(&block[36..44]), head: id(&block[44..64]) })
-    }
+    anyhow::Error::new(error).context("could not write the journal; is the disk full, or read-only?")
 }
 
 /// Returns a record whose digest is that of its bytes.
 fn whole(prefix: &[u8], body: &[u8]) -> Option<Record> {
     (digest(&prefix[..24], body) == prefix[24..]).then(|| decode(body)).flatten()
-}
-
-/// Tells whether there is something in the place of a header that is none.
-fn is_damaged(file: &File, generation: u64, identity: &Identity) -> io::Result<bool> {
-    let mut block = [0; HEADER];
-    let is_there = read_whole(file, &mut block, slot(generation) as u64)?;
-    Ok(is_there && block != [0; HEADER] && Header::read(&block, identity).is_none())
-}
-
-fn newest_header(file: &File, identity: &Identity) -> io::Result<Option<Header>> {
-    let mut newest: Option<Header> = None;
-    for at in [0, BLOCK] {
-        let mut block = [0; HEADER];
-        if !read_whole(file, &mut block, at as u64)? {
-            continue;
-        }
-        let header = Header::read(&block, identity);
-        newest = newest.into_iter().chain(header).max_by_key(|header| header.generation);
-    }
-    Ok(newest)
-}
-
-/// Where the header of a generation lies.
-fn slot(generation: u64) -> usize {
-    if generation % 2 == 1 { 0 } else { BLOCK }
 }
 
 fn decode(body: &[u8]) -> Option<Record> {

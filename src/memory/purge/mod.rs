@@ -78,18 +78,18 @@ impl Store {
     /// by who holds the run lock. What no branch or ref leads to goes in any case.
     pub fn purge(&mut self, values: &Secrets, purging: Purging) -> Result<Purged> {
         let _lock = self.lock()?;
+        let was_unfinished = self.has_unfinished_purge();
         if purging == Purging::Remove {
             self.keep_seal(Depth::Everything)?;
             self.put_branch_back()?;
             self.mark_unfinished()?;
-            self.with_journal(|journal| recovery::checkpoint(&self.repository, journal))?;
         }
-        let mut rewriting = Rewriting::of(&self.repository, values, purging);
-        let head = self.head()?.map(|head| repository::oid(&head)).transpose()?;
-        rewriting.all(head)?;
-        if head.is_some() && rewriting.purged().looked_at == 0 {
-            bail!("no commit of the memory could be looked at, though there are some");
+        let rewritten = self.rewrite(values, purging);
+        if rewritten.is_err() && purging == Purging::Remove && !was_unfinished {
+            // It removed nothing yet, and its caller hears why it ended.
+            let _ = fs::remove_file(self.place.state.join(UNFINISHED));
         }
+        let rewriting = rewritten?;
         if purging == Purging::Remove {
             self.move_to_rewritten(&rewriting)?;
         }
@@ -99,6 +99,20 @@ impl Store {
             self.forget_old()?;
         }
         Ok(purged)
+    }
+
+    /// Makes the history anew beside the old one.
+    fn rewrite<'s>(&'s self, values: &'s Secrets, purging: Purging) -> Result<Rewriting<'s>> {
+        if purging == Purging::Remove {
+            self.with_journal(|journal| recovery::checkpoint(&self.repository, journal))?;
+        }
+        let mut rewriting = Rewriting::of(&self.repository, values, purging);
+        let head = self.head()?.map(|head| repository::oid(&head)).transpose()?;
+        rewriting.all(head)?;
+        if head.is_some() && rewriting.purged().looked_at == 0 {
+            bail!("no commit of the memory could be looked at, though there are some");
+        }
+        Ok(rewriting)
     }
 
     /// Tells whether a purge was killed before it had removed all.

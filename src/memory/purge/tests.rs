@@ -240,3 +240,23 @@ fn what_only_a_ref_that_cannot_be_read_leads_to_is_not_removed() {
         assert!(refused.contains("could not read"), "{refused}");
     }
 }
+
+#[test]
+fn a_purge_that_ended_before_it_removed_anything_leaves_no_mark_and_an_older_mark_stays() {
+    for marked in [false, true] {
+        let mut memory = leaked();
+        if marked {
+            memory.store.mark_unfinished().unwrap();
+        }
+        let dangling = memory.place.repository.join("refs/heads/side");
+        fs::write(&dangling, format!("{}\n", "1".repeat(40))).unwrap();
+        let refused = format!("{:#}", memory.store.purge(&known(), Purging::Remove).unwrap_err());
+        assert!(refused.contains("`refs/heads/side`"), "{refused}");
+        assert_eq!(memory.store.has_unfinished_purge(), marked);
+
+        fs::remove_file(&dangling).unwrap();
+        let nowhere = Secrets::new(["nowhere at all".to_owned()]);
+        memory.store.purge(&nowhere, Purging::Remove).unwrap();
+        assert!(!memory.store.has_unfinished_purge());
+    }
+}
