@@ -241,7 +241,9 @@ fn serve(command: &Command, input: Option<&Value>, store: &mut Store, context: &
 }
 
 fn apply(store: &mut Store, origin: &Origin, context: &Context) -> Result<Code> {
-    match memory::apply(store, std::io::stdin().lock(), |answer| context.output.answer(answer), origin) {
+    let around = context.environment.outside();
+    let path = around.get("PATH").map_or("", String::as_str);
+    match memory::apply(store, std::io::stdin().lock(), |answer| context.output.answer(answer), origin, path) {
         // Who asked has gone; nobody is left to answer.
         Err(error) if is_broken_pipe(&error) => Ok(Code::Done),
         served => served.map(|()| Code::Done),

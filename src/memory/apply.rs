@@ -12,18 +12,41 @@ use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::memory::history::trailers::Origin;
 use crate::memory::history::trailers::ToolUse;
+use crate::memory::repository::upkeep::Packing;
 use crate::memory::store::Store;
 use crate::message::ToolResult;
+use crate::process::Interrupt;
+
+/// Lines after which it is looked again whether there is much to pack.
+const OFTEN: u64 = 64;
 
 /// Answers each line, a tool input or a whole `tool_use` block, with one `tool_result` object, given to `answers`, which
-/// writes it out before the next line is read. A line that is no call is answered with an error; only a memory that fails ends the service.
+/// writes it out before the next line is read. A line that is no call is answered with an error; only a memory that fails
+/// ends the service. What becomes much is packed meanwhile, with the git in `path`.
 pub fn apply(
+    store: &mut Store,
+    input: impl BufRead,
+    answers: impl FnMut(&Value) -> io::Result<()>,
+    origin: &Origin,
+    path: &str,
+) -> Result<()> {
+    let mut packing = Packing::of(store, path, &Interrupt::new());
+    let served = serve(store, input, answers, origin, &mut packing);
+    packing.end(&store.notice);
+    served
+}
+
+fn serve(
     store: &mut Store,
     mut input: impl BufRead,
     mut answers: impl FnMut(&Value) -> io::Result<()>,
     origin: &Origin,
+    packing: &mut Packing,
 ) -> Result<()> {
     for number in 1_u64.. {
+        if number % OFTEN == 0 {
+            packing.go_on(&store.notice);
+        }
         let mut line = Vec::new();
         if input.read_until(b'\n', &mut line).context("could not read the next call")? == 0 {
             break;
@@ -104,7 +127,7 @@ mod tests {
             output.push(answer.clone());
             Ok(())
         };
-        apply(&mut memory.store, lines.as_bytes(), keep, &Origin::of(Author::External)).unwrap();
+        apply(&mut memory.store, lines.as_bytes(), keep, &Origin::of(Author::External), "").unwrap();
         output
     }
 
@@ -141,7 +164,7 @@ not json
         let mut output = Vec::new();
         let lines = b"\xff\xfe\n{\"command\":\"view\",\"path\":\"/memories\"}\n";
         let write = |answer: &Value| writeln!(output, "{answer}");
-        apply(&mut memory.store, &lines[..], write, &Origin::of(Author::External)).unwrap();
+        apply(&mut memory.store, &lines[..], write, &Origin::of(Author::External), "").unwrap();
         assert_eq!(output.iter().filter(|byte| **byte == b'\n').count(), 2);
     }
 
@@ -171,7 +194,7 @@ not json
         let out = std::cell::RefCell::new(Vec::new());
         let input = std::io::BufReader::new(Turns { answered: &out, asked: 0 });
         let write = |answer: &Value| writeln!(out.borrow_mut(), "{answer}");
-        apply(&mut memory.store, input, write, &Origin::of(Author::External)).unwrap();
+        apply(&mut memory.store, input, write, &Origin::of(Author::External), "").unwrap();
         assert_eq!(out.borrow().iter().filter(|byte| **byte == b'\n').count(), 3);
     }
 }

@@ -24,6 +24,7 @@ use crate::engine::verify::sweep::Swept;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
+use crate::memory;
 use crate::memory::Change;
 use crate::memory::Filter;
 use crate::memory::MemoryPath;
@@ -107,9 +108,9 @@ pub fn run(
 fn keep_up(ws: &Workspace, ending: &Ending) {
     let path = ws.settings.inner.get("PATH").map_or("", String::as_str);
     if !matches!(ending, Ending::Interrupted)
-        && let Err(error) = ws.memory.keep_up(path)
+        && let Err(error) = ws.memory.keep_up(path, ws.interrupt)
     {
-        ws.warn(format!("the memory is not packed, so that git reads it more slowly: {error:#}"));
+        ws.warn(memory::not_packed(&error));
     }
 }
 

@@ -34,6 +34,7 @@ use crate::memory::repository::branch;
 use crate::memory::repository::branch::From;
 use crate::memory::repository::branch::Moved;
 use crate::memory::repository::object::Signed;
+use crate::memory::repository::upkeep::Right;
 use crate::memory::seal::Depth;
 use crate::memory::store::Store;
 use crate::memory::write;
@@ -77,6 +78,11 @@ impl Store {
     /// Removes these values, in each of their spellings, from the history, the view and all records beside it; to be called
     /// by who holds the run lock. What no branch or ref leads to goes in any case.
     pub fn purge(&mut self, values: &Secrets, purging: Purging) -> Result<Purged> {
+        let _right = match purging {
+            Purging::Look => None,
+            // A packing that has begun would bring old objects back.
+            Purging::Remove => Some(Right::take(&self.place.state, &self.notice)?),
+        };
         let _lock = self.lock()?;
         let was_unfinished = self.has_unfinished_purge();
         if purging == Purging::Remove {
@@ -108,7 +114,7 @@ impl Store {
         }
         let mut rewriting = Rewriting::of(&self.repository, values, purging);
         let head = self.head()?.map(|head| repository::oid(&head)).transpose()?;
-        rewriting.all(head)?;
+        rewriting.all(head, &self.notice)?;
         if head.is_some() && rewriting.purged().looked_at == 0 {
             bail!("no commit of the memory could be looked at, though there are some");
         }

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
+use std::time::Duration;
+use std::time::Instant;
 
 use anyhow::Context;
 use anyhow::Result;
@@ -46,15 +48,21 @@ impl<'r> Rewriting<'r> {
         Self { repository, values, purging, objects, commits, purged: Purged::default() }
     }
 
-    /// Makes all commits anew that the newest one or some ref leads to, oldest first.
-    pub(super) fn all(&mut self, head: Option<Oid>) -> Result<()> {
+    /// Makes all commits anew that the newest one or some ref leads to, oldest first; how far that is, is told when it takes
+    /// long.
+    pub(super) fn all(&mut self, head: Option<Oid>, notice: &dyn Fn(&str)) -> Result<()> {
         let mut walk = self.repository.git.revwalk().context("could not walk over the memory's history")?;
         walk.set_sorting(Sort::TOPOLOGICAL | Sort::REVERSE)?;
         for commit in refs::commits(self.repository, head)? {
             walk.push(commit).with_context(|| format!("could not read the commit `{commit}` of the memory"))?;
         }
-        for id in walk {
-            self.commit(id.context("could not walk over the memory's history")?)?;
+        let ids: Vec<Oid> = walk.collect::<Result<_, _>>().context("could not walk over the memory's history")?;
+        let mut pace = Pace::from(Instant::now());
+        for (number, id) in ids.iter().enumerate() {
+            self.commit(*id)?;
+            if pace.is_time(Instant::now()) {
+                notice(&format!("looking through the history: {} of {} commits", number + 1, ids.len()));
+            }
         }
         Ok(())
     }
@@ -253,4 +261,34 @@ fn without_signature(commit: &[u8]) -> Vec<u8> {
 pub(super) enum Removed {
     Nothing,
     Values,
+}
+
+/// When work that takes long says how far it is: after a second, and then every ten.
+struct Pace(Instant);
+
+impl Pace {
+    fn from(start: Instant) -> Self {
+        Self(start + Duration::from_secs(1))
+    }
+
+    fn is_time(&mut self, now: Instant) -> bool {
+        let is_time = now >= self.0;
+        if is_time {
+            self.0 = now + Duration::from_secs(10);
+        }
+        is_time
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn long_work_says_how_far_it_is_after_a_second_and_then_every_ten() {
+        let start = Instant::now();
+        let mut pace = Pace::from(start);
+        let said = (0..25_000).step_by(100).filter(|at| pace.is_time(start + Duration::from_millis(*at)));
+        assert_eq!(said.collect::<Vec<u64>>(), [1000, 11_000, 21_000]);
+    }
 }

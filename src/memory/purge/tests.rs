@@ -160,7 +160,7 @@ fn a_purge_that_stopped_after_its_new_history_held_is_told_and_ends_the_next_tim
         memory.store.with_journal(|journal| recovery::checkpoint(&memory.store.repository, journal)).unwrap();
         let values = known();
         let mut rewriting = Rewriting::of(&memory.store.repository, &values, Purging::Remove);
-        rewriting.all(None).unwrap();
+        rewriting.all(None, &|_| {}).unwrap();
         memory.store.move_to_rewritten(&rewriting).unwrap();
     }
     memory.store = memory.open_again();

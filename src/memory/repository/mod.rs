@@ -15,7 +15,7 @@ mod remembered;
 pub(super) mod snapshot;
 mod spare;
 pub(super) mod tree;
-mod upkeep;
+pub(super) mod upkeep;
 
 use std::cell::Cell;
 use std::cell::RefCell;
