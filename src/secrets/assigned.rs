@@ -27,26 +27,36 @@ pub fn names_one(variable: &str) -> bool {
     NAMES.is_match(variable.as_bytes()) || variable.to_uppercase().ends_with("_KEY")
 }
 
-/// Bits that each character must carry, and the fewest characters.
+/// Bits that each character must carry.
 const BITS: f64 = 3.0;
-const SHORTEST: usize = 16;
+/// A value with fewer characters may be a name, and has to look more like a drawn one.
+const LONG: usize = 16;
 /// Letters that a word has at least, on the average, where a person wrote it.
 const WORD: usize = 4;
+/// What the name of a key that is no secret ends with.
+const PUBLIC: &[u8] = b"publickey";
 
 /// Returns where such values are.
 pub(super) fn find(text: &[u8]) -> impl Iterator<Item = Range<usize>> + '_ {
-    let values = ASSIGNED.captures_iter(text).filter_map(|captures| captures.name("s"));
-    values.filter(|value| looks_drawn(value.as_bytes())).map(|value| value.range())
+    let named = ASSIGNED.captures_iter(text).filter_map(|captures| Some((captures.get(0)?, captures.name("s")?)));
+    let secret = named.filter(|(whole, value)| looks_drawn(value.as_bytes()) && !is_public(&text[..whole.start()]));
+    secret.map(|(_, value)| value.range())
+}
+
+/// Tells whether what stands before the word says that the value may be known, as in `PublicKeyToken`.
+fn is_public(before: &[u8]) -> bool {
+    let letters = before.iter().rev().take(2 * PUBLIC.len()).filter(|byte| byte.is_ascii_alphabetic());
+    letters.take(PUBLIC.len()).map(u8::to_ascii_lowercase).eq(PUBLIC.iter().rev().copied())
 }
 
 /// Tells whether a value looks as if it was drawn at random: no words, no path, no name in a program.
 fn looks_drawn(value: &[u8]) -> bool {
     let count = |is: fn(&u8) -> bool| value.iter().filter(|byte| is(byte)).count();
     let (digits, letters) = (count(u8::is_ascii_digit), count(u8::is_ascii_alphabetic));
-    value.len() >= SHORTEST
-        && letters >= 4
+    let word = if value.len() < LONG { WORD - 1 } else { WORD };
+    letters >= 4
         && digits >= 1
-        && value.len() <= WORD * words(value)
+        && value.len() <= word * words(value)
         && !made_of_words(value)
         && entropy(value) >= BITS
         && !rules::stands_for_one(value)

@@ -10,7 +10,7 @@ use regex::bytes::RegexSet;
 /// A form: its name, and an expression. What is in its group `s` is the secret; without one, all of it.
 type Rule = (&'static str, &'static str);
 
-const RULES: [Rule; 33] = [
+const RULES: [Rule; 59] = [
     ("anthropic-key", r"\bsk-ant-[a-z]{3,8}[0-9]{2}-[A-Za-z0-9_-]{24,}"),
     (
         "openai-key",
@@ -50,8 +50,43 @@ const RULES: [Rule; 33] = [
     ("databricks-token", r"\bdapi[a-f0-9]{32}\b"),
     ("vault-token", r"\bhv[sbr]\.[A-Za-z0-9_-]{24,}"),
     ("age-key", r"\bAGE-SECRET-KEY-1[A-Z0-9]{58}\b"),
-    // In a string of JSON its lines end with a backslash and a letter.
-    ("private-key", r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s\\:,.-]*"),
+    ("groq-key", r"\bgsk_[A-Za-z0-9]{40,}\b"),
+    ("xai-key", r"\bxai-[A-Za-z0-9]{60,}\b"),
+    ("perplexity-key", r"\bpplx-[A-Za-z0-9]{40,}\b"),
+    ("replicate-token", r"\br8_[A-Za-z0-9]{37,}\b"),
+    ("notion-token", r"\bntn_[A-Za-z0-9]{40,}\b|\bsecret_[A-Za-z0-9]{43}\b"),
+    ("linear-key", r"\blin_(?:api|oauth)_[A-Za-z0-9]{32,}\b"),
+    ("newrelic-key", r"\bNRAK-[A-Z0-9]{27}\b"),
+    ("grafana-token", r"\bglsa_[A-Za-z0-9]{32}_[A-Fa-f0-9]{8}\b|\bglc_[A-Za-z0-9+/]{40,}"),
+    ("sentry-token", r"\bsntrys_[A-Za-z0-9+/=_]{40,}|\bsntryu_[a-f0-9]{64}\b"),
+    ("pulumi-token", r"\bpul-[a-f0-9]{40}\b"),
+    ("doppler-token", r"\bdp\.(?:pt|st|sa|ct|scim|audit)\.(?:[A-Za-z0-9_-]{1,40}\.)?[A-Za-z0-9]{40,}\b"),
+    ("postman-key", r"\bPMAK-[a-f0-9]{24}-[a-f0-9]{34}\b"),
+    ("figma-token", r"\bfigd_[A-Za-z0-9_-]{38,}"),
+    ("airtable-token", r"\bpat[A-Za-z0-9]{14}\.[a-f0-9]{64}\b"),
+    ("supabase-key", r"\bsbp_[a-f0-9]{40}\b|\bsb_secret_[A-Za-z0-9_-]{20,}"),
+    ("fly-token", r"\bfm[12][a-z]?_[A-Za-z0-9+/=_-]{60,}|\bfo1_[A-Za-z0-9_-]{40,}"),
+    ("heroku-key", r"\bHRKU-[A-Za-z0-9_-]{36,}"),
+    ("bitbucket-token", r"\bATBB[A-Za-z0-9]{28,}\b"),
+    ("terraform-token", r"\b[A-Za-z0-9]{14}\.atlasv1\.[A-Za-z0-9_-]{60,}"),
+    ("azure-client-secret", r"\b[A-Za-z0-9_~.-]{3}[0-9]Q~[A-Za-z0-9_~.-]{31,34}"),
+    ("azure-signature", r"[?&;]sig=(?P<s>[A-Za-z0-9%+/]{40,}(?:=|%3[dD])?)"),
+    ("one-time-secret", r"\botpauth://[a-z]{4}/[^\s'<>]*[?&]secret=(?P<s>[A-Za-z2-7]{16,})"),
+    (
+        "password-hash",
+        r"\$(?:[1567y]|2[abxy]|gy|apr1)\$[./A-Za-z0-9$=,]{25,}|\$argon2(?:id?|d)\$v=[0-9]+\$[A-Za-z0-9+/=,$]{40,}|\{SHA\}[A-Za-z0-9+/]{27}=",
+    ),
+    (
+        "password-of-postgres",
+        r"(?m)^[^\s:#]{1,64}:(?:5432|5433|6432|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<s>[^\s:$<{]{6,})$",
+    ),
+    ("password-of-curl", r#"\bcurl\s(?:[^\n]{0,200}\s)?(?:-u|--user)[ =]?["']?[^\s:"'$]{1,64}:(?P<s>[^\s"'$<{*]{6,})"#),
+    // In a string of JSON its lines end with a backslash and a letter. Without a line of its own it is only spoken of.
+    (
+        "private-key",
+        r"-----BEGIN (?:[A-Z0-9]+ )*PRIVATE KEY(?: BLOCK)?-----[A-Za-z0-9+/=\s\\:,.-]*?[A-Za-z0-9+/]{24,}[A-Za-z0-9+/=\s\\:,.-]*",
+    ),
+    ("putty-key", r"\bPrivate-Lines: [0-9]+[\s\\rn]+(?P<s>[A-Za-z0-9+/=\s\\]{40,})"),
     ("json-web-token", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
     (
         "password-in-address",
@@ -62,7 +97,8 @@ const RULES: [Rule; 33] = [
 /// What a value has in it that stands for a secret, and a form that only shows what one looks like.
 const PLACEHOLDERS: [&str; 9] =
     ["password", "passwd", "secret", "changeme", "example", "postgres", "your", "placeholder", "xxxx"];
-const EXAMPLES: [&str; 2] = ["example", "xxxx"];
+/// The last is the key of the documentation that everybody quotes.
+const EXAMPLES: [&str; 3] = ["example", "xxxx", "4ec39hqlyjwdarjtt1zdp7dc"];
 
 #[expect(clippy::unwrap_used, reason = "the expressions are fixed, and every test of this file compiles them")]
 static SET: LazyLock<RegexSet> = LazyLock::new(|| RegexSet::new(RULES.map(|(_, pattern)| pattern)).unwrap());

@@ -30,12 +30,14 @@ impl Draw {
 
 /// Returns a secret of each kind with the rule that has to know it, and the text in which it stands.
 pub(crate) fn seeds(number: u64) -> Vec<(&'static str, String, String)> {
-    let mut draw = Draw(number);
+    [widespread(&mut Draw(number)), of_services(&mut Draw(number + 1000))].concat()
+}
+
+fn widespread(draw: &mut Draw) -> Vec<(&'static str, String, String)> {
     let mut of = |count, from| draw.of(count, from);
     let jwt = format!("ey{}{}.ey{}{}.{}", "J", of(20, LETTERS), "J", of(40, LETTERS), of(43, LETTERS));
     let body = format!("{}\n{}\n", of(64, LETTERS), of(64, LETTERS));
     let private = |kind: &str| format!("-----BEGIN {kind}PRIVATE KEY-----\n{body}");
-    let plain = |rule, secret: String| (rule, secret.clone(), secret);
     vec![
         plain("anthropic-key", format!("sk-{}-api03-{}", "ant", of(93, LETTERS))),
         plain("openai-key", format!("sk-{}-{}", "proj", of(48, LETTERS))),
@@ -92,6 +94,45 @@ pub(crate) fn seeds(number: u64) -> Vec<(&'static str, String, String)> {
     ]
 }
 
+/// Those of services, and passwords where programs keep them.
+fn of_services(draw: &mut Draw) -> Vec<(&'static str, String, String)> {
+    let mut of = |count, from| draw.of(count, from);
+    vec![
+        plain("groq-key", format!("gs{}{}", "k_", of(52, LETTERS))),
+        plain("xai-key", format!("xa{}{}", "i-", of(80, LETTERS))),
+        plain("perplexity-key", format!("ppl{}{}", "x-", of(48, LETTERS))),
+        plain("replicate-token", format!("r{}{}", "8_", of(37, LETTERS))),
+        plain("notion-token", format!("nt{}{}", "n_", of(46, LETTERS))),
+        plain("linear-key", format!("lin_{}{}", "api_", of(40, LETTERS))),
+        plain("newrelic-key", format!("NR{}{}", "AK-", of(27, CAPITALS))),
+        plain("grafana-token", format!("gl{}{}_{}", "sa_", of(32, LETTERS), of(8, HEX))),
+        plain("sentry-token", format!("sn{}{}", "trys_", of(80, LETTERS))),
+        plain("pulumi-token", format!("pu{}{}", "l-", of(40, HEX))),
+        plain("doppler-token", format!("dp.{}.{}", "pt", of(43, LETTERS))),
+        plain("doppler-token", format!("dp.{}.dev.{}", "st", of(43, LETTERS))),
+        plain("postman-key", format!("PM{}{}-{}", "AK-", of(24, HEX), of(34, HEX))),
+        plain("figma-token", format!("fi{}{}", "gd_", of(40, LETTERS))),
+        plain("airtable-token", format!("pa{}{}.{}", "t", of(14, LETTERS), of(64, HEX))),
+        plain("supabase-key", format!("sb{}{}", "p_", of(40, HEX))),
+        plain("fly-token", format!("fm{}{}", "2_", of(100, LETTERS))),
+        plain("heroku-key", format!("HR{}{}", "KU-", of(60, LETTERS))),
+        plain("bitbucket-token", format!("AT{}{}", "BB", of(32, LETTERS))),
+        plain("terraform-token", format!("{}.{}.{}", of(14, LETTERS), "atlasv1", of(67, LETTERS))),
+        plain("azure-client-secret", format!("{}8{}~{}", of(3, LETTERS), "Q", of(34, LETTERS))),
+        beside("azure-signature", of(43, LETTERS), "https://a.blob.core.windows.net/b?sv=2022-11-02&sig=", "%3D&sp=r"),
+        beside("one-time-secret", of(32, CAPITALS), "otpauth://totp/a:b?secret=", "&issuer=a"),
+        plain("password-hash", format!("$6${}${}", of(16, LETTERS), of(86, LETTERS))),
+        plain("password-hash", format!("${}$10${}", "2b", of(53, LETTERS))),
+        plain("password-hash", format!("{}{}=", "{SHA}", of(27, LETTERS))),
+        beside("password-of-curl", of(12, LETTERS), "curl -s -u app:", " https://example.org"),
+        beside("putty-key", of(64, LETTERS), "Private-Lines: 8\n", "\n"),
+    ]
+}
+
+fn plain(rule: &'static str, secret: String) -> (&'static str, String, String) {
+    (rule, secret.clone(), secret)
+}
+
 fn beside(rule: &'static str, secret: String, before: &str, after: &str) -> (&'static str, String, String) {
     let text = format!("{before}{secret}{after}");
     (rule, secret, text)
@@ -117,8 +158,29 @@ fn forty_secrets_of_twenty_kinds_are_found_wherever_they_stand() {
         }
     }
     assert!(kinds.len() >= 30 && seeded >= 40 * 10, "{} kinds, {seeded} secrets", kinds.len());
+    let pass = format!("localhost:5432:app:app:{}\n", Draw(1).of(12, LETTERS));
+    assert_eq!(Scanner::default().redact(&pass), "localhost:5432:app:app:[password-of-postgres left out]\n");
     // Without a known form it is told by how it looks, and a few look like words: here two of 60 in each of three places.
     assert!(missed.iter().all(|(rule, _)| *rule == "assigned-secret") && missed.len() <= 6, "{missed:?}");
+}
+
+/// How many of a hundred drawn values of this length are found beside a word.
+fn found_of_hundred(length: usize) -> usize {
+    let is_found = |number: &u64| {
+        let value = Draw(*number).of(length, LETTERS);
+        let texts = [format!("DB_PASSWORD={value}"), format!("api_key: \"{value}\""), format!("token: {value}\n")];
+        texts.iter().all(|text| !Scanner::default().redact(text).contains(&value))
+    };
+    (1..=100).filter(is_found).count()
+}
+
+#[test]
+fn a_short_password_is_found_beside_a_word() {
+    for length in [12, 13, 15] {
+        assert!(found_of_hundred(length) >= 80, "{} of 100 with {length} letters", found_of_hundred(length));
+    }
+    assert!(found_of_hundred(20) >= 90, "{}", found_of_hundred(20));
+    assert_eq!(found_of_hundred(10), 0, "its twin: what is shorter may be anything");
 }
 
 #[test]
@@ -155,6 +217,16 @@ fn what_only_speaks_of_secrets_is_none() {
         "commit 0123456789abcdef0123456789abcdef01234567 fixed the login",
         "token = crypto.randomBytes(32).toString('hex')",
         "Basic authentication-via-ldap3-connector",
+        "a file that begins with `-----BEGIN RSA PRIVATE KEY-----` is no certificate",
+        "-----BEGIN PRIVATE KEY----- is how the new form begins, -----BEGIN RSA PRIVATE KEY----- the old one",
+        "System.Xml, Version=4.0.0.0, Culture=neutral, PublicKeyToken=31bf3856ad364e35",
+        "the public key token b77a5c561934e089 is that of the framework",
+        concat!("call it with sk_test_", "4eC39HqLyjWDarjtT1zdp7dc, as the documentation does"),
+        "token = parseBase64Url(value), then secret: getV2Config",
+        "password: bcrypt2Rounds, access_key: KeyVersion2Id",
+        "curl -u user:password https://example.org and curl -u \"$USER:$TOKEN\" https://example.org",
+        "localhost:5432:app:app:password",
+        "the hash begins with $2b$10$ or $6$",
     ] {
         assert_eq!(Scanner::default().scan(text.as_bytes()), [], "{text}");
     }
