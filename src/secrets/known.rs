@@ -7,6 +7,7 @@ use base64::Engine;
 use base64::engine::general_purpose::STANDARD_NO_PAD;
 use regex::bytes::NoExpand;
 use regex::bytes::Regex;
+use regex::bytes::RegexBuilder;
 use serde_json::Value;
 
 /// Shorter values are left alone: hiding every `a` would make a record unreadable and protect nothing.
@@ -15,6 +16,12 @@ const SHORTEST: usize = 6;
 const SHORTEST_LINE: usize = 16;
 /// What stands in the place of a value.
 pub const HIDDEN: &str = "[secret left out]";
+/// Bytes that the compiled values may take: enough for a private key in all its spellings.
+const LARGEST: usize = 32 << 20;
+/// A text that a person wants to find may have so many.
+const LONGEST: usize = 20_000;
+/// A longer value is looked for in whole lines of an encoding only; of one with lines each is short enough.
+const LONG: usize = 400;
 /// Letters of an encoding, from which on it tells anything.
 const SHORTEST_ENCODED: usize = 8;
 
@@ -37,7 +44,8 @@ impl Secrets {
         forms.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
         forms.dedup();
         let pattern = forms.join("|");
-        Self((!forms.is_empty()).then(|| Regex::new(&pattern).ok()).flatten().map(Arc::new))
+        let compile = || RegexBuilder::new(&pattern).size_limit(LARGEST).dfa_size_limit(LARGEST).build().ok();
+        Self((!forms.is_empty()).then(compile).flatten().map(Arc::new))
     }
 
     /// Takes texts that a person wants to find; of one with several lines each long enough is looked for by itself too, as it
@@ -47,6 +55,9 @@ impl Secrets {
         for text in texts.iter().map(|text| text.trim()) {
             if text.len() < SHORTEST {
                 return Err(format!("it has less than {SHORTEST} bytes, and would be found in too much"));
+            }
+            if text.len() > LONGEST {
+                return Err("it is too long".to_owned());
             }
             values.push(text.to_owned());
             let lines =
@@ -91,30 +102,59 @@ impl Secrets {
     }
 }
 
+/// Between the bytes of hex.
+const APART: &str = r"(?:[ :,-]|\\{1,2}x|, ?0x)?";
+/// Where a program broke a long line, also in a string of JSON.
+const BROKEN: &str = r"(?:\r?\n[ \t]*|(?:\\{1,2}r)?\\{1,2}n)?";
+
 /// Returns expressions for one value.
 fn forms(value: &str) -> Vec<String> {
     let bytes = value.as_bytes();
-    let hex: String = bytes.iter().map(|byte| format!("{byte:02x}")).collect();
-    let mut forms = vec![regex::escape(value), regex::escape(&in_json(value)), format!("(?i:{hex})"), percent(bytes)];
+    let (apart, broken) = if bytes.len() > LONG { ("", "") } else { (APART, BROKEN) };
+    let hex = bytes.iter().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(apart);
+    let mut forms = vec![regex::escape(value), in_json(value), format!("(?i:{hex})"), percent(bytes)];
     for skip in 0..3 {
         let encoded = base64_inside(bytes, skip);
         if encoded.len() >= SHORTEST_ENCODED {
-            forms.push(regex::escape(&encoded));
-            forms.push(regex::escape(&encoded.replace('+', "-").replace('/', "_")));
+            forms.push(between(&encoded, broken));
+            forms.push(between(&encoded.replace('+', "-").replace('/', "_"), broken));
         }
     }
     forms
 }
 
-/// Returns how the value is written in a string of JSON.
-fn in_json(value: &str) -> String {
-    let quoted = Value::String(value.to_owned()).to_string();
-    quoted[1..quoted.len() - 1].to_owned()
+/// Returns an expression for letters that may have this between them.
+fn between(letters: &str, between: &str) -> String {
+    letters.chars().map(|letter| regex::escape(&letter.to_string())).collect::<Vec<_>>().join(between)
 }
 
-/// Returns an expression for the value in an address, where any of its bytes may be escaped.
+/// Returns an expression for the value in a string of JSON, and in one within such a string; what may be escaped may also
+/// stand as it is.
+fn in_json(value: &str) -> String {
+    let mut letters = String::new();
+    for letter in value.chars() {
+        let units =
+            letter.encode_utf16(&mut [0; 2]).iter().map(|unit| format!(r"\\{{1,2}}u{unit:04x}")).collect::<String>();
+        letters += &match letter {
+            _ if letter.is_ascii_alphanumeric() => letter.to_string(),
+            '\n' => format!(r"(?:\n|\\{{1,2}}n|(?i:{units}))"),
+            '\r' => format!(r"(?:\r|\\{{1,2}}r|(?i:{units}))"),
+            '\t' => format!(r"(?:\t|\\{{1,2}}t|(?i:{units}))"),
+            '\\' => format!(r"(?:\\{{1,4}}|(?i:{units}))"),
+            '"' | '/' => format!(r"(?:\\{{0,3}}{letter}|(?i:{units}))"),
+            _ => format!("(?:{}|(?i:{units}))", regex::escape(&letter.to_string())),
+        };
+    }
+    letters
+}
+
+/// Returns an expression for the value in an address or a form, where any of its bytes may be escaped.
 fn percent(bytes: &[u8]) -> String {
-    bytes.iter().map(|byte| format!("(?:%(?i:{byte:02x})|{})", regex::escape(&escape_byte(*byte)))).collect()
+    let escaped = |byte: &u8| match byte {
+        b' ' => r"(?:%20|\+| )".to_owned(),
+        byte => format!("(?:%(?i:{byte:02x})|{})", regex::escape(&escape_byte(*byte))),
+    };
+    bytes.iter().map(escaped).collect()
 }
 
 /// Bytes beyond ASCII are always escaped in an address.
@@ -141,12 +181,18 @@ mod tests {
         Secrets::new([KEY.to_owned(), "short".to_owned(), String::new()])
     }
 
+    fn quoted(value: &str) -> String {
+        let text = Value::String(value.to_owned()).to_string();
+        text[1..text.len() - 1].to_owned()
+    }
+
     fn disguises() -> Vec<String> {
         let hex: String = KEY.bytes().map(|byte| format!("{byte:02x}")).collect();
         let percent: String = KEY.bytes().map(|byte| format!("%{byte:02X}")).collect();
         let mut all = vec![
             KEY.to_owned(),
-            in_json(KEY),
+            quoted(KEY),
+            quoted(&quoted(KEY)),
             hex.to_uppercase(),
             hex,
             percent.to_lowercase(),
@@ -174,6 +220,57 @@ mod tests {
                 "all but its neighbours goes: {hidden}"
             );
         }
+    }
+
+    #[test]
+    fn usual_spellings_of_tools_are_hidden_too() {
+        let key = "p\u{e4}ss wo\"rd \u{1f511} 4711, long enough to be broken into two lines by base64";
+        let known = Secrets::new([key.to_owned()]);
+        let bytes = |join: &str| key.bytes().map(|byte| format!("{byte:02x}")).collect::<Vec<_>>().join(join);
+        let ascii = r#"p\u00e4ss wo\"rd \ud83d\uDD11 4711, long enough to be broken into two lines by base64"#;
+        let wrapped = |end: &str| {
+            let all = STANDARD_NO_PAD.encode(format!("some text before {key} and after"));
+            all.as_bytes()
+                .chunks(76)
+                .map(|line| String::from_utf8_lossy(line).into_owned())
+                .collect::<Vec<_>>()
+                .join(end)
+        };
+        let in_form = |byte: u8| match byte {
+            b' ' => "+".to_owned(),
+            byte if byte.is_ascii_alphanumeric() => char::from(byte).to_string(),
+            byte => format!("%{byte:02X}"),
+        };
+        let form: String = key.bytes().map(in_form).collect();
+        let all = [
+            ascii.to_owned(),
+            ascii.replace('\\', r"\\"),
+            form,
+            bytes(":"),
+            bytes(" ").to_uppercase(),
+            format!(r"\x{}", bytes(r"\x")),
+            wrapped("\n"),
+            wrapped("\r\n    "),
+            wrapped(r"\n"),
+        ];
+        for text in all {
+            let hidden = known.hide(&text);
+            assert!(hidden.contains(HIDDEN) && hidden.len() < HIDDEN.len() + 60, "{text}: {hidden}");
+        }
+        assert_eq!(known.hide("p\u{e4}ss wo\"rd 4711"), "p\u{e4}ss wo\"rd 4711", "its twin");
+    }
+
+    #[test]
+    fn a_whole_private_key_can_be_looked_for() {
+        let line = |number: usize| STANDARD_NO_PAD.encode(format!("{number:048}"));
+        let key =
+            format!("-----BEGIN KEY-----\n{}\n-----END KEY-----", (0..50).map(line).collect::<Vec<_>>().join("\n"));
+        let known = Secrets::of_texts(std::slice::from_ref(&key)).unwrap();
+        assert_eq!(known.hide(&format!("a {key} b")), format!("a {HIDDEN} b"));
+        let wrapped = STANDARD_NO_PAD.encode(&key);
+        let wrapped: Vec<_> = wrapped.as_bytes().chunks(76).map(String::from_utf8_lossy).collect();
+        let hidden = known.hide(&wrapped.join("\n"));
+        assert!(hidden.matches(HIDDEN).count() >= 40 && hidden.len() < wrapped.len() * 76 / 2, "{hidden}");
     }
 
     #[test]
