@@ -82,6 +82,7 @@ pub(super) fn sort(
 ) -> Result<Todo> {
     let mut todo = Todo::default();
     for (path, difference) in differences {
+        let is_merged = matches!(difference, Difference::Merged(_));
         match difference {
             Difference::Missing | Difference::Lags => {
                 findings.projected.push(path.clone());
@@ -89,11 +90,14 @@ pub(super) fn sort(
             }
             Difference::Leftover => todo.hide.push(path),
             Difference::Ignored(why) => findings.refused.push((path, why)),
-            Difference::Edited(bytes) | Difference::Added(bytes) if may_adopt(policy, snapshot, &path, &bytes)? => {
+            Difference::Edited(bytes) | Difference::Merged(bytes) | Difference::Added(bytes)
+                if may_adopt(policy, snapshot, &path, &bytes)? =>
+            {
                 let old = snapshot.read(&path)?.unwrap_or_default();
                 match screen.added(&old, &bytes).or_else(|| screen.added(b"", path.as_bytes())) {
                     None => {
                         findings.adopted.push(path.clone());
+                        todo.show.extend(is_merged.then(|| path.clone()));
                         todo.adopt.push(Change::put(path, bytes));
                     }
                     Some(why) => {
@@ -102,7 +106,11 @@ pub(super) fn sort(
                     }
                 }
             }
-            Difference::Edited(_) | Difference::Added(_) | Difference::InTheWay => {
+            Difference::Overtaken(why) => {
+                findings.refused.push((path.clone(), why));
+                move_aside(&path, (view, snapshot), keep_in, (findings, &mut todo))?;
+            }
+            Difference::Edited(_) | Difference::Merged(_) | Difference::Added(_) | Difference::InTheWay => {
                 if guard::is_guarded(policy, &path) {
                     findings.restored.push(path.clone());
                 }

@@ -27,6 +27,10 @@ pub(in crate::memory) enum Difference {
     Leftover,
     /// Something was written in place of the file.
     Edited(Vec<u8>),
+    /// Something was written in place of an older state of the file, and put together with what is newer.
+    Merged(Vec<u8>),
+    /// The same, where both changed the same lines; the text says so.
+    Overtaken(String),
     /// Something was written where no file is.
     Added(Vec<u8>),
     /// Something that cannot be taken in lies where a file or its folder has to be.

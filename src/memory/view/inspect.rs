@@ -71,7 +71,8 @@ impl Store {
             let view = View::of(&self.place);
             let shown = self.last_shown();
             let was_shown = |path: &str, found: &[u8]| self.was_shown(shown.as_deref(), path, found);
-            let differences = compare::compare(&view, &snapshot, &was_shown, scope)?;
+            let mut differences = compare::compare(&view, &snapshot, &was_shown, scope)?;
+            self.merge_overtaken(shown.as_deref(), &snapshot, &mut differences)?;
             let todo =
                 adoption::sort(differences, (&view, &snapshot), (self.policy, &self.screen), keep_in, &mut findings)?;
             let mut shown = head.clone();

@@ -8,6 +8,7 @@ pub(super) mod compare;
 pub(super) mod directory;
 mod elsewhere;
 mod inspect;
+mod overtaken;
 pub(super) mod projection;
 #[cfg(test)]
 mod races;
