@@ -3,6 +3,11 @@
 //! Decides how events are written and read back; what an event means is left to its readers. A session that
 //! cannot be recorded still goes on: the failure is remembered for whoever tells the user.
 
+mod damage;
+
+pub use damage::Damage;
+pub use damage::damages;
+
 use std::fs;
 use std::fs::DirBuilder;
 use std::fs::File;

@@ -97,9 +97,11 @@ pub(super) enum Command {
     Prune(prune::Args),
     /// Read all of the memory and say what is damaged
     ///
-    /// Journal, objects, packs, refs and records are read; the exit code is 7 if something is damaged. Nothing is changed
-    /// without --repair, which puts back what the journal, the view or the records of sessions still have, sets the rest
-    /// aside in the state's folder `found`, and names what is lost.
+    /// Journal, objects, packs, refs and the records of sessions are read; the exit code is 7 if something is damaged.
+    /// Nothing is changed without --repair, which puts back what the journal, the view or the records of sessions still
+    /// have, sets the rest aside in the state's folder `found`, and names what is lost, also in the place of a lost record.
+    /// The history of the memory is secured by its digests, a record is not: a line of it that was changed or taken out
+    /// with care cannot be seen.
     Fsck(fsck::Args),
     /// Read tool calls as JSON lines and answer each with one
     ///

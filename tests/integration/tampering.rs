@@ -129,6 +129,49 @@ fn fsck_says_what_is_damaged_and_mends_it_without_opening_the_memory() {
     assert_eq!(project.status("f"), "open");
 }
 
+/// Changes the record of a session behind longhaul's back, and returns what fsck and `show` say of it before a repair.
+fn tells_of_record(change: &str, fault: &str) {
+    let project = Project::ready().feature("f", "test -f f").model([does("seq 9000; touch f")]);
+    project.run(["run", "--sessions", "1"]).exits(0);
+    project.run(["memory", "fsck"]).exits(0);
+    let is_done = std::process::Command::new("sh")
+        .args(["-c", change])
+        .current_dir(project.state().join("sessions/0001"))
+        .status()
+        .unwrap();
+    assert!(is_done.success());
+
+    project.run(["memory", "fsck"]).exits(7).shows(fault).shows("the memory is damaged: 1 fault");
+    project.run(["memory", "fsck", "--repair"]).exits(0).shows("mended: ").shows(fault);
+
+    project.run(["memory", "fsck"]).exits(0);
+    project.run(["show", "--session", "1"]).exits(0);
+    assert_eq!(project.status("f"), "proven", "the memory itself is whole");
+}
+
+#[test]
+fn fsck_and_show_tell_of_a_session_whose_record_is_gone() {
+    tells_of_record("rm events.jsonl", "the record of session 1 is gone (`");
+    let project = Project::ready().feature("f", "test -f f").model([does("touch f")]);
+    project.run(["run", "--sessions", "1"]);
+    std::fs::remove_dir_all(project.state().join("sessions/0001")).unwrap();
+    let show = project.run(["show", "--session", "1"]);
+    show.exits(7).tells("the record of session 1 is gone").tells("`longhaul log --session 1`");
+    project.run(["show", "--session", "2"]).exits(2).tells("there is no session 2");
+    project.run(["memory", "fsck", "--repair"]).exits(0);
+    project.run(["show", "--session", "1"]).exits(0).shows("the record of session 1 is gone");
+}
+
+#[test]
+fn fsck_names_lines_of_a_record_that_cannot_be_read_and_outputs_that_are_gone() {
+    tells_of_record("sed -i '5s/.*/garbage{/' events.jsonl", "the record of session 1 has lines that cannot be read");
+    tells_of_record("rm -r artifacts", "the long outputs of session 1 are gone");
+    tells_of_record(
+        "rm artifacts/$(grep -o 'artifacts/[0-9a-f]*.txt' events.jsonl | head -1 | cut -d/ -f2)",
+        "a long output of session 1 is gone",
+    );
+}
+
 #[test]
 fn fsck_where_there_never_was_a_memory_says_how_one_is_made() {
     let project = Project::new();

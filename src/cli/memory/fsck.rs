@@ -43,7 +43,7 @@ pub(super) fn run(args: &Args, store: Option<&Path>, context: &Context) -> Resul
 
 /// Says what was found, line by line, and the verdict last.
 fn told(checkup: &Checkup) -> String {
-    let Checkup { faults, notes, commits, objects } = checkup;
+    let Checkup { faults, notes, commits, objects, .. } = checkup;
     let notes = notes.iter().map(|note| format!("note: {note}"));
     let word = |fault: &Fault| if fault.mended { "mended" } else { "damaged" };
     let faults_told = faults.iter().map(|fault| format!("{}: {}", word(fault), fault.what));

@@ -10,6 +10,8 @@ use crate::engine::verify::checkout;
 use crate::engine::verify::facts;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
+use crate::failure::Kind;
+use crate::memory::Filter;
 use crate::memory::SPEC;
 use crate::transcript;
 use anyhow::Result;
@@ -169,6 +171,14 @@ pub fn feature(ws: &Workspace, id: &str) -> Result<(Value, String)> {
 /// A usage failure when there is no such session.
 pub fn session(ws: &Workspace, number: u32) -> Result<Vec<Value>> {
     let known = transcript::sessions(&ws.sessions())?;
+    let damages = transcript::damages(&ws.sessions(), number)?;
+    if let Some(gone) = damages.iter().find(|damage| damage.is_all()) {
+        let wanted = Filter { session: Some(number), limit: Some(1), ..Filter::default() };
+        if !ws.memory.history(&wanted)?.is_empty() {
+            let hint = format!("what it wrote is in `longhaul log --session {number}`; a backup may have the record");
+            return Err(Failure::new(Kind::Integrity, gone.to_string()).hint(hint).into());
+        }
+    }
     if !known.contains(&number) {
         let hint = match known.iter().max() {
             Some(last) => format!("the newest is session {last}"),
@@ -176,5 +186,6 @@ pub fn session(ws: &Workspace, number: u32) -> Result<Vec<Value>> {
         };
         return Err(Failure::usage(format!("there is no session {number}")).hint(hint).into());
     }
+    damages.iter().for_each(|damage| ws.warn(damage.to_string()));
     transcript::read(&ws.sessions(), number)
 }

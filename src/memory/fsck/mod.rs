@@ -12,6 +12,7 @@ mod sources;
 #[cfg(test)]
 mod tests;
 
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 
@@ -55,6 +56,8 @@ pub struct Checkup {
     pub commits: usize,
     /// Objects that are there as a whole.
     pub objects: usize,
+    /// Sessions of which longhaul wrote something into the memory; their records are looked at by who knows these.
+    pub sessions: BTreeSet<u32>,
 }
 
 /// Something that is damaged.
@@ -127,6 +130,7 @@ struct Look<'p> {
     unrecorded: Vec<Oid>,
     missing: Vec<(Oid, Missing)>,
     commits: usize,
+    sessions: BTreeSet<u32>,
     view: Shown,
 }
 
@@ -168,6 +172,7 @@ impl<'p> Look<'p> {
             unrecorded: Vec::new(),
             missing: Vec::new(),
             commits: 0,
+            sessions: BTreeSet::new(),
             view: shown(&place.state),
         };
         look.is_overtaken = look.overtakes()?;
@@ -179,7 +184,7 @@ impl<'p> Look<'p> {
     fn walk(&mut self) {
         let mut walk = Walk::of(&self.inventory);
         self.head().into_iter().for_each(|head| walk.from(head));
-        let commits = walk.commits;
+        let (commits, sessions) = (walk.commits, walk.sessions.clone());
         self.refs.good.values().for_each(|id| walk.from(*id));
         for id in self.record.iter().flat_map(|line| line.ids.iter().copied()) {
             match self.inventory.has(id) {
@@ -188,7 +193,7 @@ impl<'p> Look<'p> {
                 false => self.unrecorded.push(id),
             }
         }
-        (self.commits, self.missing) = (commits, walk.missing.into_iter().collect());
+        (self.commits, self.sessions, self.missing) = (commits, sessions, walk.missing.into_iter().collect());
     }
 
     fn overtakes(&mut self) -> Result<bool> {
@@ -244,6 +249,7 @@ impl<'p> Look<'p> {
             notes: self.notes(),
             commits: self.commits,
             objects: self.inventory.len(),
+            sessions: self.sessions.clone(),
         }
     }
 

@@ -1,13 +1,17 @@
 //! What can be reached from where, and what is missing on the way.
 
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 use std::collections::HashSet;
 
 use git2::ObjectType;
 use git2::Oid;
 
 use crate::memory::fsck::inventory::Inventory;
+use crate::memory::history::trailers;
+use crate::memory::history::trailers::Author;
 use crate::memory::repository::object;
+use crate::memory::repository::object::Object;
 use crate::memory::repository::tree;
 
 /// An object that something names and that is not there as a whole.
@@ -25,12 +29,14 @@ pub(super) struct Walk<'i> {
     inventory: &'i Inventory,
     seen: HashSet<Oid>,
     pub(super) commits: usize,
+    /// Sessions of which longhaul wrote something.
+    pub(super) sessions: BTreeSet<u32>,
     pub(super) missing: BTreeMap<Oid, Missing>,
 }
 
 impl<'i> Walk<'i> {
     pub(super) fn of(inventory: &'i Inventory) -> Self {
-        Self { inventory, seen: HashSet::new(), commits: 0, missing: BTreeMap::new() }
+        Self { inventory, seen: HashSet::new(), commits: 0, sessions: BTreeSet::new(), missing: BTreeMap::new() }
     }
 
     /// Walks from an object that something names.
@@ -51,6 +57,7 @@ impl<'i> Walk<'i> {
                 continue;
             };
             self.commits += 1;
+            self.sessions.extend(read.as_ref().and_then(session));
             self.folder(commit.tree, "", id);
             next.extend(commit.parents.into_iter().map(|parent| (parent, Some(id))));
         }
@@ -102,6 +109,15 @@ pub(super) fn descends(inventory: &Inventory, commit: Oid, from: Oid) -> bool {
         }
     }
     commit != from && seen.contains(&from)
+}
+
+/// Returns the session of which a commit of longhaul's own tells.
+fn session(commit: &Object) -> Option<u32> {
+    let text = String::from_utf8_lossy(&commit.bytes);
+    let (head, message) = text.split_once("\n\n")?;
+    let author = format!("\nauthor {} <", Author::Longhaul.name());
+    let trailers = trailers::parse(message).trailers;
+    trailers::value(&trailers, "Session").filter(|_| head.contains(&author))?.parse().ok()
 }
 
 /// Tells whether a commit and all its folders are there; its files may be missing.

@@ -117,14 +117,14 @@ fn one_line(text: &str, longest: usize) -> String {
 
 /// A commit's text, taken apart.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
-pub(super) struct Message {
-    pub(super) subject: String,
-    pub(super) body: String,
-    pub(super) trailers: Vec<(String, String)>,
+pub(in crate::memory) struct Message {
+    pub(in crate::memory) subject: String,
+    pub(in crate::memory) body: String,
+    pub(in crate::memory) trailers: Vec<(String, String)>,
 }
 
 /// Takes a commit's text apart; the last paragraph holds the trailers when each of its lines is one.
-pub(super) fn parse(text: &str) -> Message {
+pub(in crate::memory) fn parse(text: &str) -> Message {
     let (subject, rest) = text.split_once('\n').unwrap_or((text, ""));
     let rest = rest.trim();
     let (body, last) = rest.rsplit_once("\n\n").unwrap_or(("", rest));
@@ -137,7 +137,7 @@ pub(super) fn parse(text: &str) -> Message {
 }
 
 /// Returns the first value of a trailer.
-pub(super) fn value<'t>(trailers: &'t [(String, String)], key: &str) -> Option<&'t str> {
+pub(in crate::memory) fn value<'t>(trailers: &'t [(String, String)], key: &str) -> Option<&'t str> {
     trailers.iter().find(|(name, _)| name == key).map(|(_, value)| value.as_str())
 }
 
