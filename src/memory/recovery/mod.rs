@@ -385,11 +385,15 @@ mod tests {
         (1..=2).for_each(|number| write(&mut memory, number));
         let newest = memory.git(&["rev-parse", "main"]);
         files_of_head(&memory).iter().for_each(|file| fs::remove_file(file).unwrap());
-        memory.git(&["update-ref", "refs/heads/main", memory.git(&["rev-parse", "main@{1}"]).trim()]);
+        let before = memory.git(&["rev-parse", "main@{1}"]);
+        fs::write(memory.place.repository.join(BRANCH), &before).unwrap();
         let store = memory.open_again();
         assert_eq!(store.head().unwrap().as_deref(), Some(newest.trim()));
         assert_eq!(memory.git(&["rev-parse", "main"]), newest);
-        assert!(store.recovered().is_empty(), "that is what any kill leaves");
+        assert!(store.recovered().is_empty(), "that is what any kill leaves: {:?}", store.recovered());
+        // The twin: git wrote down that somebody put it back.
+        memory.git(&["update-ref", "refs/heads/main", before.trim()]);
+        assert_ne!(memory.open_again().recovered().len(), 0);
     }
 
     #[test]

@@ -74,19 +74,21 @@ impl Loose<'_> {
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
         let half = self.0.join(format!("{HALF}{}_{number}", std::process::id()));
         let packed = object.packed()?;
-        let write = || {
-            fs::write(&half, &packed)?;
-            fs::rename(&half, path)
-        };
+        let write = || fs::write(&half, &packed);
         let again = |tried: io::Result<()>| match tried {
             Err(error) if error.kind() == ErrorKind::NotFound => {
+                if !half.exists() {
+                    write()?;
+                }
+                // Nothing stands between the folder and its file: whoever removes it has to be quick.
                 fs::create_dir_all(path.parent().unwrap_or(self.0))?;
-                write()
+                fs::rename(&half, path)
             }
             tried => tried,
         };
+        let first = write().and_then(|()| fs::rename(&half, path));
         // Git takes empty folders away, and half-written files when told to, as often as somebody calls it.
-        (0..TRIES).fold(write(), |tried, _| again(tried)).inspect_err(|_| {
+        (0..TRIES).fold(first, |tried, _| again(tried)).inspect_err(|_| {
             // The first error is the one to tell.
             let _ = fs::remove_file(&half);
         })
