@@ -14,7 +14,7 @@ use crate::memory::history::Touched;
 use crate::memory::history::state::State;
 use crate::memory::history::trailers::Author;
 use crate::memory::history::trailers::Origin;
-use crate::memory::repository;
+use crate::memory::repository::contents;
 use crate::memory::repository::snapshot::Snapshot;
 use crate::memory::rules::guard;
 use crate::memory::rules::guard::Back;
@@ -104,7 +104,7 @@ impl Store {
                 .hint("`longhaul memory view` shows what there is, `longhaul log` what there was")
                 .into());
         };
-        let before = repository::entry(&self.repository, newest.parent.as_deref(), path.as_str())?;
+        let before = contents::entry(&self.repository, newest.parent.as_deref(), path.as_str())?;
         newest.parent.filter(|_| before.is_some()).ok_or_else(|| {
             let text = format!("`{}` did not change since it came, by commit {}", path.as_str(), short(&newest.id));
             let hint = "`--from COMMIT` names a state; `longhaul memory delete` or `rename` takes the file away";

@@ -10,7 +10,7 @@ use crate::memory::command::edit;
 use crate::memory::command::edit::NotUnique;
 use crate::memory::command::listing;
 use crate::memory::command::page;
-use crate::memory::repository::Entry;
+use crate::memory::repository::contents::Entry;
 use crate::memory::repository::snapshot::Snapshot;
 use crate::memory::rules::path;
 use crate::message::ToolResult;

@@ -7,9 +7,9 @@ use crate::memory::history::entry;
 use crate::memory::history::entry::Touch;
 use crate::memory::history::graph::Key;
 use crate::memory::history::patch;
-use crate::memory::repository;
-use crate::memory::repository::Entry;
 use crate::memory::repository::Repository;
+use crate::memory::repository::contents;
+use crate::memory::repository::contents::Entry;
 use crate::memory::rules::path;
 use crate::memory::rules::path::MemoryPath;
 
@@ -51,8 +51,8 @@ fn changed(repository: &Repository, old: Option<Oid>, new: Oid, path: &str) -> R
         if old == new {
             return Ok(None);
         }
-        old = repository::entry_in(repository, old.as_ref(), name)?;
-        new = repository::entry_in(repository, new.as_ref(), name)?;
+        old = contents::entry_in(repository, old.as_ref(), name)?;
+        new = contents::entry_in(repository, new.as_ref(), name)?;
     }
     Ok((old != new).then_some((old, new)))
 }

@@ -25,7 +25,8 @@ use crate::memory::command::plan;
 use crate::memory::command::plan::Outcome;
 use crate::memory::history::trailers::ToolUse;
 use crate::memory::repository;
-use crate::memory::repository::Entry as Found;
+use crate::memory::repository::contents;
+use crate::memory::repository::contents::Entry as Found;
 use crate::memory::repository::snapshot::Snapshot;
 use crate::memory::rules::path::MemoryPath;
 use crate::memory::store::Store;
@@ -62,7 +63,7 @@ impl Store {
         let mut tried = None;
         let mut next = self.head()?;
         while let Some(id) = next {
-            if let Some(Found::File(blob)) = repository::entry(&self.repository, Some(&id), path.as_str())?
+            if let Some(Found::File(blob)) = contents::entry(&self.repository, Some(&id), path.as_str())?
                 && tried.as_ref() != Some(&blob)
             {
                 match repository::read(&self.repository, &blob) {

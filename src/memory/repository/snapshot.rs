@@ -5,8 +5,9 @@ use std::collections::BTreeMap;
 use anyhow::Result;
 
 use crate::memory::repository;
-use crate::memory::repository::Entry;
 use crate::memory::repository::Repository;
+use crate::memory::repository::contents;
+use crate::memory::repository::contents::Entry;
 use crate::memory::rules::path;
 
 /// The memory as one commit holds it; empty when there is none yet.
@@ -27,7 +28,7 @@ impl<'r> Snapshot<'r> {
         if path.is_empty() {
             return Ok(Some(Entry::Folder(String::new())));
         }
-        repository::entry(self.repository, self.commit.as_deref(), path)
+        contents::entry(self.repository, self.commit.as_deref(), path)
     }
 
     /// Returns the bytes of the file at a path.
@@ -45,17 +46,17 @@ impl<'r> Snapshot<'r> {
 
     /// Returns the files at or below a path with the ids of their bytes.
     pub(in crate::memory) fn files_at(&self, folder: &str) -> Result<BTreeMap<String, String>> {
-        repository::files(self.repository, self.commit.as_deref(), folder)
+        contents::files(self.repository, self.commit.as_deref(), folder)
     }
 
     /// Tells how many files there are.
     pub(in crate::memory) fn count(&self) -> Result<usize> {
-        repository::count(self.repository, self.commit.as_deref())
+        contents::count(self.repository, self.commit.as_deref())
     }
 
     /// Returns the files and folders that differ from the path, or from a folder on its way, only by letter case.
     pub(in crate::memory) fn twins(&self, path: &str) -> Result<Vec<String>> {
-        repository::twins(self.repository, self.commit.as_deref(), path)
+        contents::twins(self.repository, self.commit.as_deref(), path)
     }
 
     /// Returns the bytes with this id.

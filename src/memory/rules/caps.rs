@@ -4,7 +4,7 @@ use anyhow::Result;
 
 use crate::memory::change::Change;
 use crate::memory::command::plan::Kind;
-use crate::memory::repository::Entry;
+use crate::memory::repository::contents::Entry;
 use crate::memory::repository::snapshot::Snapshot;
 use crate::memory::rules::path::shown;
 

@@ -6,7 +6,7 @@ use std::collections::BTreeSet;
 use anyhow::Result;
 
 use crate::memory::repository;
-use crate::memory::repository::Entry;
+use crate::memory::repository::contents::Entry;
 use crate::memory::repository::snapshot::Snapshot;
 use crate::memory::rules::path;
 use crate::memory::rules::path::MemoryPath;

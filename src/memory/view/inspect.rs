@@ -11,7 +11,8 @@ use crate::memory::history::trailers::Author;
 use crate::memory::history::trailers::Origin;
 use crate::memory::notes::index::INDEX;
 use crate::memory::repository;
-use crate::memory::repository::Entry;
+use crate::memory::repository::contents;
+use crate::memory::repository::contents::Entry;
 use crate::memory::repository::snapshot::Snapshot;
 use crate::memory::seal::Depth;
 use crate::memory::store::Store;
@@ -117,7 +118,7 @@ impl Store {
         let (blob, mut other) = (repository::blob_id(found)?, None);
         let mut next = self.head()?;
         while let Some(id) = next {
-            if let Some(Entry::File(shown)) = repository::entry(&self.repository, Some(&id), path)?
+            if let Some(Entry::File(shown)) = contents::entry(&self.repository, Some(&id), path)?
                 && other.as_ref() != Some(&shown)
             {
                 let whole = || repository::read(&self.repository, &shown);
@@ -134,7 +135,7 @@ impl Store {
         // It stands no more below the newest commit where a purge has put another history in the place of its own.
         let Some(since) = since else { return Ok(false) };
         let is_there = self.repository.has(repository::oid(since)?)?;
-        Ok(is_there && repository::entry(&self.repository, Some(since), path)? == Some(Entry::File(blob)))
+        Ok(is_there && contents::entry(&self.repository, Some(since), path)? == Some(Entry::File(blob)))
     }
 }
 

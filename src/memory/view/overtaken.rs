@@ -7,6 +7,7 @@ use anyhow::Result;
 use git2::MergeFileInput;
 
 use crate::memory::repository;
+use crate::memory::repository::contents;
 use crate::memory::repository::snapshot::Snapshot;
 use crate::memory::rules::guard;
 use crate::memory::store::Store;
@@ -48,7 +49,7 @@ impl Store {
 
     /// Returns the beginning of the id of the newest commit that changed a path.
     fn last_change(&self, path: &str) -> Result<String> {
-        let entry = |id: Option<&str>| repository::entry(&self.repository, id, path);
+        let entry = |id: Option<&str>| contents::entry(&self.repository, id, path);
         let mut at = self.head()?.context("the memory has no commit")?;
         let newest = entry(Some(&at))?;
         while let Some(parent) = repository::commit(&self.repository, &at)?.parent {
