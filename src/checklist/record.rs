@@ -1,9 +1,11 @@
 //! What verdicts and people change in a feature. Each function changes one feature and nothing else.
 
+use crate::checklist::feature::Baseline;
 use crate::checklist::feature::Feature;
 use crate::checklist::file::Checklist;
 use crate::gate::Check;
 use crate::gate::Finding;
+use crate::gate::Rules;
 use crate::gate::Verdict;
 use anyhow::Result;
 use anyhow::bail;
@@ -103,13 +105,13 @@ impl Checklist {
     }
 
     /// Keeps a result that did not prove the feature, and what it says of files that nobody approved. A non-pass becomes the
-    /// baseline when there is none of this check.
+    /// baseline where none of this check stands.
     pub fn record(&mut self, id: &str, verdict: &Verdict, counts_as_attempt: bool) -> Result<()> {
         self.expect_own(id, verdict)?;
         let feature = self.find(id)?;
         let attempted = counts_as_attempt && verdict.finding() != Finding::Interrupted;
         let attempts = feature.attempts + u32::from(attempted);
-        let stands = feature.red().is_some_and(|red| red.check == verdict.check());
+        let stands = stands(feature, verdict);
         let mut baseline = verdict.to_baseline();
         if let Some(since) = feature.since() {
             baseline["since"] = json!(since);
@@ -118,12 +120,17 @@ impl Checklist {
         last["equal"] = json!(equal_failures(feature, &last["failure"], attempted));
         // What passed without such a file before does not wait for it.
         let waits = feature.regressed.is_none() && !verdict.unapproved().is_empty();
+        let word = feature.regressed.as_ref().is_some_and(|regressed| !regressed["reason"].is_null());
         self.change(id, |fields| {
             set(fields, "last_verdict", last);
             set(fields, "attempts", json!(attempts));
             clear(fields, &["unapproved"]);
             if waits {
                 set(fields, "unapproved", json!(verdict.unapproved()));
+            }
+            // A person's word that was taken back for a failure is asked for again.
+            if word && verdict.finding() == Finding::AlreadyGreen {
+                clear(fields, &["regressed"]);
             }
             note_flip(fields, verdict);
             if verdict.is_red() && !stands {
@@ -195,6 +202,14 @@ pub struct Accepted<'a> {
     pub commit: &'a str,
     pub tree: &'a str,
     pub at: &'a str,
+}
+
+/// Tells whether the feature's baseline stays what later passes stand on. What broke after the check had passed before any
+/// work is no such: whoever mends it has made nothing that was not there.
+fn stands(feature: &Feature, verdict: &Verdict) -> bool {
+    let of_now = feature.check.as_ref().is_some_and(|check| check.rules == Rules::Now);
+    let of_this = |baseline: &&Baseline| baseline.check == verdict.check();
+    feature.baseline.as_ref().filter(of_this).is_some_and(|_| of_now || feature.red().is_some())
 }
 
 /// Counts the attempts in a row that failed this way, the newest included.

@@ -115,7 +115,7 @@ impl Gate<'_> {
         let red = known.red.as_ref().filter(|red| red.check == check.digest());
         if trial.finding == Finding::Passed && !self.is_earlier(red, &head) {
             trial.finding = Finding::AlreadyGreen;
-            trial.add("no earlier tree is recorded on which this check did not pass");
+            trial.add("no tree of before the work is recorded on which this check did not pass");
         }
         let wanted = self.wanted_beside(&trial, check, known, &others, &head.tree, pinned)?;
         circumstances.unapproved.extend(wanted);

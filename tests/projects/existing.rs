@@ -52,7 +52,7 @@ fn goes_through(held: Held) {
     let init = fixture::import("existing", &project);
 
     // What goes without saying is not said fourteen times.
-    init.tells("check upper: already green").hides("no earlier tree is recorded");
+    init.tells("check upper: already green").hides("is recorded on which");
     init.prints("13 red, to be worked on: reverse, backwards, join, ");
     init.prints(
         "14 green already, not worked on (`longhaul accept --already-green --reason TEXT` takes them): upper, ",

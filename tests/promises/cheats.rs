@@ -30,6 +30,8 @@ struct Cheat {
     project: String,
     /// The feature's check, as `feature add` takes it.
     check: Value,
+    /// The check of another feature, which the agent works on too.
+    beside: Option<String>,
     /// The project's scripts that lie in memory's `checks/`.
     #[serde(default)]
     scripts: Vec<String>,
@@ -153,6 +155,9 @@ impl Cheat {
     fn gets_nothing(&self, place: &Path, mode: Mode) {
         let stage = self.stage(place, mode);
         stage.add(&self.check);
+        if let Some(beside) = &self.beside {
+            stage.project.run(["feature", "add", "--id", "beside", "--title", "beside", "--check", beside]).exits(0);
+        }
         let expected = self.bubblewrap.as_ref().filter(|_| mode == Mode::Bubblewrap).unwrap_or(&self.expect);
 
         let run = stage.play(&place.join("script.toml"), self.sessions);

@@ -141,6 +141,49 @@ fn a_red_replaces_a_baseline_that_was_green_or_of_another_check() {
 }
 
 #[test]
+fn a_red_does_not_replace_what_was_green_before_any_work() {
+    for (rules, stands) in [("now", "already green"), ("first", "failed")] {
+        let mut checklist = checklist();
+        if rules == "now" {
+            checklist.pin("a", &BTreeMap::new()).unwrap();
+        }
+        checklist.set_baseline("a", &verdict(&checklist, Finding::AlreadyGreen, "1")).unwrap();
+        checklist.record("a", &verdict(&checklist, Finding::Failed, "2"), false).unwrap();
+        assert_eq!(checklist.state("a", "2"), State::Open);
+        assert_eq!(checklist.get("a").unwrap().baseline.as_ref().unwrap().verdict, stands, "{rules}");
+        assert_eq!(checklist.get("a").unwrap().red().is_some(), rules == "first");
+        checklist.record("a", &verdict(&checklist, Finding::AlreadyGreen, "3"), true).unwrap();
+        assert_eq!(checklist.state("a", "3"), State::AlreadyGreen);
+        // Another check has a past of its own.
+        checklist.pin("a", &BTreeMap::from([("tests/x".to_owned(), None)])).unwrap();
+        checklist.record("a", &verdict(&checklist, Finding::Failed, "4"), true).unwrap();
+        assert_eq!(checklist.get("a").unwrap().red().map(|red| red.commit.as_str()), Some("commit of 4"));
+    }
+}
+
+#[test]
+fn a_word_that_a_failure_took_back_is_asked_for_again_and_a_proof_is_not() {
+    let mut checklist = checklist();
+    checklist.pin("a", &BTreeMap::new()).unwrap();
+    let green = verdict(&checklist, Finding::AlreadyGreen, "1");
+    checklist.set_baseline("a", &green).unwrap();
+    checklist.accept("a", "seen", Accepted { commit: "c", tree: "1", at: "now" }, Some(&green)).unwrap();
+    checklist.regress("a", &verdict(&checklist, Finding::Failed, "2")).unwrap();
+    checklist.record("a", &verdict(&checklist, Finding::Failed, "3"), true).unwrap();
+    assert_eq!(checklist.state("a", "3"), State::Regressed);
+    checklist.record("a", &verdict(&checklist, Finding::AlreadyGreen, "4"), true).unwrap();
+    assert_eq!(checklist.state("a", "4"), State::AlreadyGreen);
+
+    let mut proven = self::checklist();
+    proven.pin("a", &BTreeMap::new()).unwrap();
+    proven.set_baseline("a", &verdict(&proven, Finding::Failed, "0")).unwrap();
+    proven.prove("a", &verdict(&proven, Finding::Passed, "1")).unwrap();
+    proven.regress("a", &verdict(&proven, Finding::Failed, "2")).unwrap();
+    proven.record("a", &verdict(&proven, Finding::Failed, "3"), true).unwrap();
+    assert_eq!(proven.get("a").unwrap().red().map(|red| red.commit.as_str()), Some("commit of 0"));
+}
+
+#[test]
 fn another_check_makes_what_was_known_untrue() {
     let mut checklist = checklist();
     checklist.prove("a", &verdict(&checklist, Finding::Passed, "1")).unwrap();

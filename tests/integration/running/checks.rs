@@ -102,10 +102,14 @@ fn a_sweep_watches_what_was_green_before_any_work() {
 
     project.run(["run", "--sessions", "1"]).exits(3).tells("regressed: g").tells("1 session used, 1 feature open");
     assert_eq!(["g", "r"].map(|id| project.status(id)), ["open", "proven"]);
-    assert_eq!(project.stored("g")["baseline"]["verdict"], "failed");
+    assert_eq!(project.stored("g")["baseline"]["verdict"], "already green");
     project.run(["accept", "--already-green", "--reason", "x"]).exits(2).tells("no feature is already green");
 
-    project.run(["run"]).exits(0).shows("done: 2 features proven");
+    // Who mends what was broken has made nothing that was not there.
+    project.run(["run"]).exits(4).tells("g is already green");
+    assert_eq!(["g", "r"].map(|id| project.status(id)), ["already green", "proven"]);
+    project.run(["accept", "--already-green", "--reason", "it was there"]).exits(0);
+    project.run(["run"]).exits(0).shows("done: 1 feature proven, 1 accepted by a person");
 }
 
 #[test]
