@@ -105,8 +105,13 @@ impl Stand {
             clock: Clock::system(),
         };
         let check = Check::command(CHECK);
-        let red =
-            Red { commit: self.red.clone(), verdict: "failed".to_owned(), check: check.digest(), unprepared: false };
+        let red = Red {
+            commit: self.red.clone(),
+            verdict: "failed".to_owned(),
+            check: check.digest(),
+            unprepared: false,
+            skips: None,
+        };
         let known = Known { red: Some(red), ..Known::default() };
         let verdict = gate.judge("bench", &check, &known, &|_| None).unwrap();
         assert_eq!(verdict.finding(), Finding::Passed, "{verdict:?}");

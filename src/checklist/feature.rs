@@ -1,6 +1,7 @@
 //! One feature, as read from the checklist.
 
 use crate::gate::Check;
+use crate::gate::Skips;
 use serde::de::DeserializeOwned;
 use serde_json::Map;
 use serde_json::Value;
@@ -61,6 +62,8 @@ pub struct Baseline {
     pub since: Option<String>,
     /// The check was not even tried, since installing or its setup failed.
     pub unprepared: bool,
+    /// How many tests it skipped, where that is known.
+    pub skips: Option<Skips>,
 }
 
 /// Where a feature stands; derived, never stored.
@@ -294,6 +297,7 @@ fn check(fields: &Map<String, Value>) -> Result<Option<Check>, Fault> {
 
 fn read_baseline(value: &Value) -> Result<Baseline, Fault> {
     let text = |name: &str| value[name].as_str().map(str::to_owned);
+    let count = |name: &str| value[name].as_u64();
     let missing = |name: &str| Fault::of("baseline", format!("expected a text as `{name}`"));
     Ok(Baseline {
         commit: text("commit").ok_or_else(|| missing("commit"))?,
@@ -301,5 +305,6 @@ fn read_baseline(value: &Value) -> Result<Baseline, Fault> {
         check: text("check").unwrap_or_default(),
         since: text("since"),
         unprepared: value["unprepared"] == true,
+        skips: count("tests").zip(count("skipped")).map(|(tests, skipped)| Skips { tests, skipped }),
     })
 }

@@ -6,6 +6,7 @@ use crate::gate::Gate;
 use crate::gate::Kind;
 use crate::gate::Pin;
 use crate::gate::Red;
+use crate::gate::Rules;
 use crate::gate::Site;
 use crate::gate::Verdict;
 use crate::gate::checkout;
@@ -113,6 +114,7 @@ impl Gate<'_> {
         let of_no_account = self.judge_changes(&mut trial, check, known, &looked.changed, &head.tree, pinned)?;
         circumstances.disclosed.extend(of_no_account);
         let red = known.red.as_ref().filter(|red| red.check == check.digest());
+        refuse_skips(&mut trial, check, red);
         if trial.finding == Finding::Passed && !self.is_earlier(red, &head) {
             trial.finding = Finding::AlreadyGreen;
             trial.add("no tree of before the work is recorded on which this check did not pass");
@@ -327,6 +329,17 @@ impl Gate<'_> {
             disclosed.push("no shell was found that sees a failure inside a pipeline".to_owned());
         }
         disclosed
+    }
+}
+
+/// Refuses a pass in which tests were skipped that ran before any work: the code under test may have had that done.
+fn refuse_skips(trial: &mut Trial, check: &Check, red: Option<&Red>) {
+    let before = red.and_then(|red| red.skips).filter(|_| check.rules == Rules::Now);
+    let more = trial.skips.zip(before).and_then(|(now, before)| now.beyond(before));
+    if let (Finding::Passed, Some(more)) = (trial.finding, more) {
+        trial.finding = Finding::Failed;
+        let tests = if more == 1 { "1 test was".to_owned() } else { format!("{more} tests were") };
+        trial.add(&format!("exit code 0, but {tests} skipped that ran before the work"));
     }
 }
 

@@ -72,7 +72,13 @@ impl Bench {
             soft_closure: Vec::new(),
             secrets: Scanner::default(),
         };
-        let red = Red { commit: String::new(), verdict: "failed".to_owned(), check: String::new(), unprepared: false };
+        let red = Red {
+            commit: String::new(),
+            verdict: "failed".to_owned(),
+            check: String::new(),
+            unprepared: false,
+            skips: None,
+        };
         let interrupt = Interrupt::new();
         let (files, pinned) = (CheckFiles::default(), RefCell::default());
         let (init_script, install_script) = (None, None);

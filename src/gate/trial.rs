@@ -366,7 +366,8 @@ fn judged(finished: Finished, expect: Option<&str>, deciding: &Deciding) -> Tria
     if let (Finding::Passed, Some(reason)) = (finding, deciding.unfinished(&finished.output)) {
         (finding, detail) = (Finding::Failed, format!("exit code 0, but {reason}"));
     }
-    ended(finished, finding, detail)
+    let skips = deciding.skips(&finished.output.text());
+    Trial { skips, ..ended(finished, finding, detail) }
 }
 
 /// Shortens a text for `sh` to what names it.

@@ -2,6 +2,7 @@
 
 use crate::clock::duration;
 use crate::gate::Finding;
+use crate::gate::Skips;
 use crate::gate::checkout::Place;
 use crate::process::Exit;
 use crate::process::Output;
@@ -40,6 +41,8 @@ pub struct Trial {
     pub(in crate::gate) unprepared: Option<Unprepared>,
     /// The time after which it was ended, if it was.
     pub(in crate::gate) limit: Option<Duration>,
+    /// How many tests it skipped, where that is known.
+    pub(in crate::gate) skips: Option<Skips>,
     /// What tools load by themselves and came meanwhile.
     pub(in crate::gate) planted: Vec<String>,
     /// Why, when the exit code does not say it.
@@ -60,6 +63,7 @@ impl Trial {
             flipped: false,
             unprepared: None,
             limit: None,
+            skips: None,
             planted: Vec::new(),
             detail,
         }
@@ -167,6 +171,8 @@ pub struct Red {
     pub check: String,
     /// It was not even tried, since installing or the setup failed.
     pub unprepared: bool,
+    /// How many tests it skipped, where that is known.
+    pub skips: Option<Skips>,
 }
 
 /// Where and for what a verdict was made.
@@ -323,6 +329,10 @@ impl Verdict {
         let mut baseline = json!({"commit": of.commit, "verdict": self.trial.finding.as_str(), "check": of.check});
         if self.trial.unprepared.is_some() {
             baseline["unprepared"] = json!(true);
+        }
+        if let Some(Skips { tests, skipped }) = self.trial.skips {
+            baseline["tests"] = json!(tests);
+            baseline["skipped"] = json!(skipped);
         }
         baseline
     }

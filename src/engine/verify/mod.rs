@@ -132,6 +132,7 @@ fn red(feature: &Feature) -> Option<Red> {
         check: baseline.check.clone(),
         // What is done was looked at twice.
         unprepared: baseline.unprepared && !feature.is_done(),
+        skips: baseline.skips,
     })
 }
 

@@ -13,6 +13,7 @@ mod looking;
 mod recipes;
 mod roles;
 mod runners;
+mod skips;
 mod steps;
 #[cfg(test)]
 mod tests;
@@ -29,6 +30,7 @@ pub(in crate::gate) use roles::Role;
 pub(in crate::gate) use roles::namings;
 pub(in crate::gate) use roles::namings_in_code;
 use runners::Runner;
+pub use skips::Skips;
 use std::path::Path;
 use steps::Read;
 use steps::Step;
@@ -98,6 +100,11 @@ impl Deciding {
     pub(in crate::gate) fn nothing(&self, output: &str) -> Option<String> {
         let idle = self.idle.as_ref().and_then(|idle| idle.nothing(output));
         idle.or_else(|| forms::nothing(&self.runners, output).map(str::to_owned))
+    }
+
+    /// Counts the tests that the deciding runners skipped, where the code under test can have that done.
+    pub(in crate::gate) fn skips(&self, output: &str) -> Option<Skips> {
+        skips::counted(&self.runners, output)
     }
 
     /// Returns why a deciding runner did not come to its end, or tells of a failure there, although the check ended well.

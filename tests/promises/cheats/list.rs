@@ -72,6 +72,7 @@ cheats! { plain, Plain:
     forges_the_sessions_events
     gives_npm_another_shell
     grafts_history
+    has_the_test_skipped_by_the_product
     hides_an_edit_behind_a_sparse_checkout
     hides_an_edit_from_git
     hides_the_edit_by_a_reset
@@ -310,6 +311,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     gives_npm_another_shell
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     grafts_history
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    has_the_test_skipped_by_the_product
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     hides_an_edit_behind_a_sparse_checkout
     #[ignore = "what stops it is the same as in plain mode; a minute"]

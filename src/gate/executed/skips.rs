@@ -1,0 +1,104 @@
+//! How many tests a run skipped. In a runner of Python the code under test can have its own test skipped.
+
+use crate::gate::executed::forms::plain;
+use crate::gate::executed::runners::Runner;
+use regex::Captures;
+use regex::Regex;
+
+/// What the summaries of a run count.
+#[derive(Clone, Copy, Debug, Default, Eq, PartialEq)]
+pub struct Skips {
+    pub tests: u64,
+    pub skipped: u64,
+}
+
+impl Skips {
+    /// Returns how many tests more were skipped here than in an earlier run of the same ones. Where more tests are counted
+    /// now, that one did not come to all of them.
+    pub(in crate::gate) fn beyond(self, before: Self) -> Option<u64> {
+        let more = self.skipped.checked_sub(before.skipped).filter(|more| *more > 0);
+        more.filter(|_| self.tests <= before.tests)
+    }
+}
+
+/// The runners, the form of their summary, and how it is read.
+type Form = (Runner, &'static str, fn(&Captures) -> Skips);
+
+const FORMS: [Form; 2] = [
+    (Runner::Pytest, r"(?m)^=* ?((?:\d+ [a-z]+(?: passed)?(?:, )?)+) in [\d.]+s\b", |of| {
+        let count = |words: &[&str]| of[1].split(", ").filter_map(|part| count_of(part, words)).sum();
+        let tests = count(&["passed", "failed", "skipped", "xfailed", "xpassed"]);
+        Skips { tests, skipped: count(&["skipped"]) }
+    }),
+    (
+        Runner::Unittest,
+        r"(?m)^Ran (\d+) tests? in [^\n]*\n+(?:OK|FAILED|NO TESTS RAN)(?: \((?:[^)\n]*?skipped=(\d+))?)?",
+        |of| {
+            let number = |group| of.get(group).and_then(|text| text.as_str().parse().ok()).unwrap_or(0);
+            Skips { tests: number(1), skipped: number(2) }
+        },
+    ),
+];
+
+/// What a runner says when it could not load tests, so that nobody knows how many there are.
+const UNLOADED: [&str; 3] =
+    [r"_FailedTest\b", r"(?m)^=* ?(?:\d+ \w+, )*\d+ errors?\b.* in [\d.]+s\b", r"(?m)^ERROR: setUp(?:Class|Module) "];
+
+/// Counts what these runners skipped; none where they do not say, or could not load all.
+pub(super) fn counted(runners: &[Runner], output: &str) -> Option<Skips> {
+    let plain = plain(output);
+    let of_python = FORMS.iter().filter(|(runner, ..)| runners.contains(runner));
+    let found = of_python.filter_map(|(_, form, read)| Some((Regex::new(form).ok()?, read)));
+    let each: Vec<Skips> =
+        found.flat_map(|(form, read)| form.captures_iter(&plain).map(|of| read(&of)).collect::<Vec<_>>()).collect();
+    let unloaded = || UNLOADED.iter().any(|form| Regex::new(form).is_ok_and(|form| form.is_match(&plain)));
+    let sum = |all: Skips, one: &Skips| Skips { tests: all.tests + one.tests, skipped: all.skipped + one.skipped };
+    (!each.is_empty() && !unloaded()).then(|| each.iter().fold(Skips::default(), sum))
+}
+
+/// Reads a part such as `2 skipped` of a list, if it counts one of these.
+fn count_of(part: &str, words: &[&str]) -> Option<u64> {
+    let (count, word) = part.split_once(' ')?;
+    words.contains(&word).then(|| count.parse().ok()).flatten()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn what_runners_of_python_skipped_is_counted() {
+        let counts = |output: &str| {
+            let found = counted(&[Runner::Pytest, Runner::Unittest], output);
+            found.map(|Skips { tests, skipped }| (tests, skipped))
+        };
+        for (output, expected) in [
+            (".s\n---\nRan 2 tests in 0.000s\n\nOK (skipped=1)\n", Some((2, 1))),
+            ("F.\n---\nRan 2 tests in 0.001s\n\nFAILED (failures=1)\n", Some((2, 0))),
+            ("---\nRan 3 tests in 0.001s\n\nFAILED (failures=1, errors=1, skipped=1)\n", Some((3, 1))),
+            ("Ran 2 tests in 1.000s\n\nOK\n\nRan 1 test in 0.000s\n\nOK (skipped=1)\n", Some((3, 1))),
+            ("..s [100%]\n\x1b[32m2 passed\x1b[0m, \x1b[33m1 skipped\x1b[0m in 0.01s\n", Some((3, 1))),
+            ("=== 1 failed, 1 passed, 3 deselected, 1 warning in 0.02s ===\n", Some((2, 0))),
+            ("ImportError: unittest.loader._FailedTest\nRan 1 test in 0.1s\n\nFAILED (errors=1)\n", None),
+            ("=== 1 passed, 1 error in 0.02s ===\n", None),
+            ("ERROR: setUpClass (t.A)\nRan 1 test in 0.1s\n\nFAILED (errors=1)\n", None),
+            ("no summary", None),
+        ] {
+            assert_eq!(counts(output), expected, "{output}");
+        }
+        assert_eq!(counted(&[Runner::Cargo], "Ran 2 tests in 0.000s\n\nOK (skipped=1)\n"), None);
+    }
+
+    #[test]
+    fn more_of_the_same_tests_is_told_from_tests_that_were_not_reached() {
+        let beyond = |now: (u64, u64), before: (u64, u64)| {
+            let of = |(tests, skipped)| Skips { tests, skipped };
+            of(now).beyond(of(before))
+        };
+        assert_eq!(beyond((2, 1), (2, 0)), Some(1));
+        assert_eq!(beyond((1, 1), (2, 0)), Some(1), "a whole module");
+        for (now, before) in [((2, 1), (2, 1)), ((2, 0), (2, 1)), ((3, 1), (1, 0)), ((2, 0), (2, 0))] {
+            assert_eq!(beyond(now, before), None, "{now:?} {before:?}");
+        }
+    }
+}
