@@ -1,6 +1,14 @@
 //! Whether a check takes files from git, where the project's versions lie and not those that were approved.
 
+use crate::gate::Check;
+use crate::gate::Gate;
+use crate::gate::Known;
+use crate::gate::checkout;
 use crate::gate::words;
+use crate::project::path_of;
+use anyhow::Result;
+use globset::GlobBuilder;
+use std::path::Path;
 
 /// Commands of git that hand out files of a commit.
 const GIVING: [&str; 15] = [
@@ -21,14 +29,87 @@ const GIVING: [&str; 15] = [
     "worktree",
 ];
 
+/// Git itself reads no larger file of attributes.
+const ATTRIBUTES: usize = 100 * 1024 * 1024;
+
 /// Options of git itself behind which a value comes.
 const VALUED: [&str; 5] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace"];
 
 /// Tells whether a text calls git for files.
 pub(in crate::gate) fn takes_files(text: &str) -> bool {
+    calls(text, &GIVING)
+}
+
+/// Tells whether a text lets git make an archive, out of which attributes leave files.
+pub(in crate::gate) fn makes_archive(text: &str) -> bool {
+    calls(text, &["archive"])
+}
+
+fn calls(text: &str, commands: &[&str]) -> bool {
     let words = words::words(text);
     let calls = words.iter().enumerate().filter(|(_, word)| words::name(word) == "git");
-    calls.into_iter().any(|(at, _)| command(&words[at + 1..]).is_some_and(|command| GIVING.contains(&command)))
+    calls.into_iter().any(|(at, _)| command(&words[at + 1..]).is_some_and(|command| commands.contains(&command)))
+}
+
+/// A line of attributes by which git leaves files out of an archive, or writes into them there.
+#[derive(Clone, Debug, Eq, PartialEq)]
+pub(in crate::gate) struct Export {
+    /// The folder of the file that holds it; empty for the root.
+    folder: String,
+    pub line: String,
+}
+
+impl Export {
+    /// Finds such lines in the text of the file of attributes in `folder`.
+    pub(in crate::gate) fn all(folder: &str, text: &str) -> Vec<Self> {
+        let sets = |word: &str| ["export-ignore", "export-subst"].contains(&word.split('=').next().unwrap_or_default());
+        let lines = text.lines().map(str::trim).filter(|line| !line.starts_with('#'));
+        let lines = lines.filter(|line| line.split_whitespace().skip(1).any(sets));
+        lines.map(|line| Self { folder: folder.to_owned(), line: line.to_owned() }).collect()
+    }
+
+    /// Tells whether it may be about a file, or about a folder that the file is in.
+    pub(in crate::gate) fn touches(&self, path: &Path) -> bool {
+        let Ok(path) = path.strip_prefix(&self.folder) else { return false };
+        let pattern = self.line.split_whitespace().next().unwrap_or_default();
+        // What a macro is given to is told elsewhere, and a quoted pattern may be any.
+        if pattern.starts_with(['[', '"']) {
+            return true;
+        }
+        let pattern = pattern.trim_end_matches('/');
+        let glob = GlobBuilder::new(pattern.trim_start_matches('/')).literal_separator(true).build();
+        let Ok(glob) = glob.map(|glob| glob.compile_matcher()) else { return true };
+        let mut parts = path.ancestors().filter(|part| !part.as_os_str().is_empty());
+        match pattern.contains('/') {
+            true => parts.any(|part| glob.is_match(part)),
+            false => parts.any(|part| part.file_name().is_some_and(|name| glob.is_match(name))),
+        }
+    }
+}
+
+impl Gate<'_> {
+    /// Finds a line of attributes that came after approval and by which an archive lacks a pinned file, or holds another.
+    pub(in crate::gate) fn new_export(&self, check: &Check, known: &Known, tree: &str) -> Result<Option<String>> {
+        let first = known.since.as_deref().or(known.red.as_ref().map(|red| red.commit.as_str()));
+        let first = first.and_then(|commit| self.project.tree_of(commit).ok());
+        let before = first.map(|tree| self.exports(&tree)).transpose()?.unwrap_or_default();
+        let pins = || check.pins.iter().filter(|(path, pin)| pin.is_some() && checkout::is_of_project(path));
+        let is_new = |export: &Export| {
+            !before.contains(export) && pins().any(|(path, _)| export.touches(&path_of(path.trim_start_matches("./"))))
+        };
+        Ok(self.exports(tree)?.into_iter().find(is_new).map(|export| export.line))
+    }
+
+    fn exports(&self, tree: &str) -> Result<Vec<Export>> {
+        let mut entries = self.project.entries(tree)?;
+        entries.retain(|entry| entry.path.file_name().is_some_and(|name| name == ".gitattributes"));
+        let text = |id: &str| Some(String::from_utf8_lossy(&self.project.blob(id, ATTRIBUTES)?).into_owned());
+        let all = entries.iter().filter_map(|entry| {
+            let folder = entry.path.parent()?.to_string_lossy().into_owned();
+            Some(Export::all(&folder, &text(&entry.id)?))
+        });
+        Ok(all.flatten().collect())
+    }
 }
 
 /// Returns the command behind git's own options.
@@ -57,6 +138,33 @@ pub(in crate::gate) fn is_script(path: &str, bytes: &[u8]) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn attributes_that_leave_a_file_out_of_an_archive_are_known() {
+        let touches = |folder: &str, line: &str| {
+            Export::all(folder, line).iter().any(|export| export.touches(Path::new("tests/unit/b.sh")))
+        };
+        for line in [
+            "tests/unit/b.sh export-ignore",
+            "b.sh text export-subst",
+            "*.sh export-ignore",
+            "tests/ export-ignore",
+            "/tests export-ignore",
+            "unit export-ignore=yes",
+            "tests/**/*.sh export-ignore",
+            "[attr]gone export-ignore",
+            "\"tests/unit/b.sh\" export-ignore",
+        ] {
+            assert!(touches("", line), "{line}");
+        }
+        for line in
+            ["docs export-ignore", "*.sh text", "b.sh -export-ignore", "# b.sh export-ignore", "a/b.sh export-ignore"]
+        {
+            assert!(!touches("", line), "{line}");
+        }
+        assert!(touches("tests", "unit/b.sh export-ignore") && !touches("src", "b.sh export-ignore"));
+        assert!(makes_archive("git archive HEAD | tar x") && !makes_archive("git show HEAD:a"));
+    }
 
     #[test]
     fn a_text_that_asks_git_for_files_is_known() {

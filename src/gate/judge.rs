@@ -105,7 +105,7 @@ impl Gate<'_> {
         let mut trial = self.run(check, check.runs.max(least), &tree)?;
         let flipped = trial.flipped || known.was(&head.tree, !trial.finding.is_green()) && trial.finding.is_result();
         let looked = self.look_at_tree(&mut trial, check, &tree, &head)?;
-        self.refuse_versions_of_git(&mut trial, check, &tree, pinned);
+        self.refuse_versions_of_git(&mut trial, check, known, (&tree, &head.tree), pinned)?;
         let mut circumstances = self.circumstances(feature, check, Some(&head), Some(&tree));
         let mut others = self.taken_out(check, &tree, &|pin| pin != Some(&None));
         // What tools load by themselves is no test that somebody may have been asked for.
@@ -148,7 +148,7 @@ impl Gate<'_> {
         };
         let mut trial = self.run(check, check.runs, &tree)?;
         tell_difference(&mut trial, &tree);
-        self.refuse_versions_of_git(&mut trial, check, &tree, pinned);
+        self.refuse_versions_of_git(&mut trial, check, known, (&tree, &snapshot), pinned)?;
         Ok(trial)
     }
 
@@ -187,22 +187,40 @@ impl Gate<'_> {
         })
     }
 
-    /// Refuses a pass of a check that takes files from git: there the approved versions lie over nothing.
-    fn refuse_versions_of_git(&self, trial: &mut Trial, check: &Check, tree: &Tree, pinned: PinnedBytes) {
-        if trial.finding != Finding::Passed || tree.difference.is_empty() {
-            return;
+    /// Refuses a pass of a check that takes files from git: there the approved versions lie over nothing, and attributes
+    /// may leave them out. `of` is the tree that was staged, and its id.
+    fn refuse_versions_of_git(
+        &self,
+        trial: &mut Trial,
+        check: &Check,
+        known: &Known,
+        of: (&Tree, &str),
+        pinned: PinnedBytes,
+    ) -> Result<()> {
+        if trial.finding != Finding::Passed {
+            return Ok(());
         }
         let scripts = check.pins.iter().filter_map(|(path, pin)| {
             let bytes = pinned(Pin::read(pin.as_deref()?).id)?;
             from_git::is_script(path, &bytes).then(|| String::from_utf8_lossy(&bytes).into_owned())
         });
-        if texts(check, &self.files).into_iter().chain(scripts).any(|text| from_git::takes_files(&text)) {
+        let texts: Vec<String> = texts(check, &self.files).into_iter().chain(scripts).collect();
+        let archives = check.rules == Rules::Now && texts.iter().any(|text| from_git::makes_archive(text));
+        if let Some(line) = if archives { self.new_export(check, known, of.1)? } else { None } {
+            trial.finding = Finding::CheckChanged;
+            trial.add(&format!(
+                "the check takes files from `git archive`, and an attribute that was not there at approval changes what it \
+                 gives of the approved ones: `{line}` in `.gitattributes`"
+            ));
+        }
+        if !of.0.difference.is_empty() && texts.iter().any(|text| from_git::takes_files(text)) {
             trial.finding = Finding::CheckChanged;
             trial.add(
                 "the check takes files from git, where the approved versions do not lie: put them back in the project, \
                  or approve the project's with `longhaul accept`",
             );
         }
+        Ok(())
     }
 
     /// Tells in words why the commit at HEAD is not what would be tested. A clean checkout holds nothing that is not in
