@@ -6,8 +6,10 @@
 
 use crate::gate::Check;
 use crate::gate::CheckFiles;
+use crate::gate::executed;
 use crate::gate::executed::Deciding;
 use crate::gate::guessed::Known;
+use crate::gate::named;
 use crate::gate::named::Named;
 use crate::gate::pin::Mode;
 use crate::gate::pin::Pinned;
@@ -115,7 +117,13 @@ pub(in crate::gate) fn texts(check: &Check, files: &CheckFiles) -> Vec<String> {
 /// Returns the script of the project that decides a check alone and is not pinned: whoever writes it decides.
 pub fn unpinned_script(project: &Project, check: &Check) -> Option<String> {
     let root = project.root().to_string_lossy();
-    words::sole_script(&check.run, root.trim_end_matches('/')).filter(|script| !check.pins.contains_key(script))
+    let root = root.trim_end_matches('/');
+    let script = executed::sole_script(&check.run)?;
+    let bases = named::bases(&words::words(&words::spelled_out(&check.run)), &check.cwd, root);
+    let paths: Vec<String> = bases.iter().filter_map(|base| words::project_path(&script, base, root)).collect();
+    let is_there = |path: &&String| Known::InFolder(project.root()).holds(path);
+    let path = paths.iter().find(is_there).or(paths.last())?;
+    Some(path).filter(|path| !words::looks_like_test(path) && !check.pins.contains_key(*path)).cloned()
 }
 
 /// Returns the test that a check names, not by a path, and that is not there: whoever writes it decides.

@@ -196,7 +196,7 @@ fn roles(namings: &[executed::Naming], base: &str, root: &str) -> Roles {
 }
 
 /// Returns the folders in which the words of a text may be read: the check's own and each that it changes to.
-fn bases(words: &[String], cwd: &str, root: &str) -> Vec<String> {
+pub(in crate::gate) fn bases(words: &[String], cwd: &str, root: &str) -> Vec<String> {
     let entered = words.windows(2).filter(|pair| pair[0] == "cd");
     let entered = entered.filter_map(|pair| words::project_path(&pair[1], cwd, root));
     [cwd.to_owned()].into_iter().chain(entered).collect()

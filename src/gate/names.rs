@@ -57,7 +57,7 @@ const DATA: [&str; 19] = [
 const JUDGES: [&str; 7] = ["e2e", "smoke", "test", "tests", "acceptance", "spec", "ci"];
 
 /// Parts that name a judge, or a product that is given something to look at.
-const VERBS: [&str; 7] = ["check", "checks", "verify", "verification", "validate", "assert", "prove"];
+const VERBS: [&str; 8] = ["check", "checks", "verify", "verification", "validate", "assert", "prove", "proof"];
 
 /// Tells whether a file is named as one that holds what is expected.
 pub(in crate::gate) fn expects(path: &str) -> bool {
@@ -96,7 +96,12 @@ pub(in crate::gate) fn judges(path: &str, arguments: &[String]) -> bool {
     let is_given = arguments.iter().any(|argument| !argument.starts_with('-'));
     let parts = parts(words::name(path.split("::").next().unwrap_or_default()));
     let has = |names: &[&str]| parts.iter().any(|part| names.contains(&part.as_str()));
-    has(&JUDGES) || !is_given && has(&VERBS)
+    is_perls_test(path) || has(&JUDGES) || !is_given && has(&VERBS)
+}
+
+/// Tells whether a file is named as Perl names its tests, in whatever language they are.
+pub(in crate::gate) fn is_perls_test(path: &str) -> bool {
+    path.ends_with(".t")
 }
 
 /// Splits a name where its words end, in lower case.
@@ -154,7 +159,7 @@ mod tests {
         for path in ["want.txt", "1.out", "loud.txt", "reference", "route.txt"] {
             assert!(!is_product(path), "{path}");
         }
-        for path in ["e2e.sh", "scripts/check_loud.sh", "verify", "bin/runChecks", "smoke-test.py", "ci.sh"] {
+        for path in ["e2e.sh", "scripts/check_loud.sh", "verify", "bin/runChecks", "smoke-test.py", "ci.sh", "t/a.t"] {
             assert!(judges(path, &["--all".to_owned()]), "{path}");
         }
         for path in ["app", "greet.sh", "checkout.py", "latest.sh", "checks/run.sh", "scripts/build.sh", "checker"] {

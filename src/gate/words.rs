@@ -157,24 +157,6 @@ pub(in crate::gate) fn fixed_part(pattern: &str) -> String {
     parts.join("/")
 }
 
-/// Returns the script of the project that a text runs and does nothing else, unless its name tells a test.
-pub(in crate::gate) fn sole_script(text: &str, root: &str) -> Option<String> {
-    let text = text.trim();
-    if text.contains(|c: char| ";|&<>`$()\n".contains(c)) {
-        return None;
-    }
-    let words = split(text);
-    let mut words = words.iter().map(String::as_str);
-    let first = words.next()?;
-    let program = name(first);
-    let script = if INTERPRETERS.contains(&program) {
-        behind_options(program, words)?
-    } else {
-        Some(first).filter(|word| word.contains('/'))?
-    };
-    project_path(script, ".", root).filter(|path| !looks_like_test(path))
-}
-
 /// Returns the script that an interpreter is given; none where that is code, or the name of a module.
 pub(in crate::gate) fn behind_options<'a>(program: &str, mut words: impl Iterator<Item = &'a str>) -> Option<&'a str> {
     let is_shell = program.ends_with("sh");
@@ -236,31 +218,6 @@ fn split(text: &str) -> Vec<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_script_that_decides_alone_is_seen() {
-        let script = |text| sole_script(text, "/p");
-        assert_eq!(script("sh -e ./verify.sh --all"), Some("verify.sh".to_owned()));
-        assert_eq!(script("tools/verify"), Some("tools/verify".to_owned()));
-        assert_eq!(script("python3 /p/verify.py"), Some("verify.py".to_owned()));
-        assert_eq!(script(".venv/bin/python verify.py"), Some("verify.py".to_owned()));
-        assert_eq!(script(".venv/bin/python -m unittest verify"), None);
-        assert_eq!(script("bash -euo pipefail ./verify"), Some("verify".to_owned()));
-        assert_eq!(script("python3 -W error verify.py"), Some("verify.py".to_owned()));
-        for text in [
-            "bash -euo pipefail tests/a.sh",
-            "bash -lc 'sh tests/a.sh'",
-            "sh -ec verify",
-            "python3 -W error -m unittest tests.a",
-        ] {
-            assert_eq!(script(text), None, "{text}");
-        }
-        for text in
-            ["sh tests/a.sh", "make verify", "test \"$(sh greet.sh)\" = hello", "sh a.sh | grep x", "sh -c 'a'", ""]
-        {
-            assert_eq!(script(text), None, "{text}");
-        }
-    }
 
     #[test]
     fn a_text_is_split_as_a_shell_would() {

@@ -55,7 +55,7 @@ static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
 });
 
 /// What variables hold.
-type Kept = BTreeMap<String, Side>;
+pub(super) type Kept = BTreeMap<String, Side>;
 
 /// Tells whether a command compares files.
 pub(super) fn compares(words: &[String]) -> bool {
@@ -279,7 +279,7 @@ impl Side {
 }
 
 /// Returns what comes by the pipe.
-fn upstream(command: &Command, before: &[Command], kept: &Kept) -> Side {
+pub(super) fn upstream(command: &Command, before: &[Command], kept: &Kept) -> Side {
     let fed = command.reads.iter().filter_map(|at| command.words.get(*at)).next();
     let fed = fed.map(|word| file(word, kept));
     fed.or_else(|| of_pipeline(before, kept)).unwrap_or(Side::Output)

@@ -13,6 +13,7 @@ mod looking;
 mod recipes;
 mod roles;
 mod runners;
+mod scripts;
 mod skips;
 mod steps;
 #[cfg(test)]
@@ -29,6 +30,7 @@ pub(in crate::gate) use roles::Naming;
 pub(in crate::gate) use roles::Role;
 pub(in crate::gate) use roles::namings;
 pub(in crate::gate) use roles::namings_in_code;
+pub(in crate::gate) use roles::sole_script;
 use runners::Runner;
 pub use skips::Skips;
 use std::path::Path;

@@ -15,6 +15,7 @@ use crate::gate::executed::looking::MOVING;
 use crate::gate::executed::looking::is_reader;
 use crate::gate::executed::looking::switches;
 use crate::gate::executed::runners;
+use crate::gate::executed::scripts;
 use crate::gate::names;
 use crate::gate::words;
 use crate::gate::written::Written;
@@ -88,6 +89,17 @@ pub(in crate::gate) fn namings(text: &str, written: &Written) -> Vec<Naming> {
     found
 }
 
+/// Returns the script that a text runs and does nothing else, so that it alone decides.
+pub(in crate::gate) fn sole_script(text: &str) -> Option<String> {
+    let mut reader = Reader::default();
+    reader.read(text, Surroundings::default());
+    let is_plain = |script: &&String| !script.contains(['$', '`']) && !words::is_pattern(script);
+    match reader.scripts.as_slice() {
+        [script] if scripts::is_one_pipeline(text) => Some(script).filter(is_plain).cloned(),
+        _ => None,
+    }
+}
+
 /// A text between `<( )` is run as one between `$( )` is.
 pub(super) fn spelled_out(text: &str) -> String {
     words::spelled_out(text).replace("<(", "$(")
@@ -148,6 +160,8 @@ struct Reader {
     comparisons: Vec<Comparison>,
     /// What variables hold.
     kept: BTreeMap<String, Side>,
+    /// Scripts that are run, and nothing looks at what they do.
+    scripts: Vec<String>,
 }
 
 impl Reader {
@@ -181,7 +195,12 @@ impl Reader {
         self.add(&written_to(command), Role::LookedAt);
         match program {
             "" => {}
-            _ if is_interpreter(program) => self.take_interpreter(words, &operands, around),
+            _ if is_interpreter(program) => {
+                if let Some((script, given)) = scripts::from_input(command, skipped, around.before, &self.kept) {
+                    self.take_script(&script, &given, around);
+                }
+                self.take_interpreter(words, &operands, around);
+            }
             _ if compared::compares(words) => {
                 self.comparisons.extend(Comparison::of(command, around.before, &self.kept));
             }
@@ -195,6 +214,11 @@ impl Reader {
                     && by == "in"
                 {
                     self.kept.insert(name.clone(), Side::Said(item.clone()));
+                }
+                if let (".", [script, given @ ..]) | ("source", [script, given @ ..]) = (program, operands.as_slice())
+                    && scripts::is_sourced_script(script)
+                {
+                    self.take_script(script, given, around);
                 }
                 self.add(&operands, Role::Handed);
             }
@@ -224,6 +248,9 @@ impl Reader {
         }
         let is_shell = program.ends_with("sh") || matches!(program, "eval" | "source" | ".");
         let of = Surroundings { depth: around.of.depth + 1, is_run: is_shell || around.of.is_run, is_used: true };
+        for script in scripts::put_in(command, program, &self.kept) {
+            self.take_script(&script, &[], around);
+        }
         for (_, inner) in &command.within {
             self.read(inner, of);
         }
@@ -266,8 +293,15 @@ impl Reader {
         self.add(operands, Role::Handed);
     }
 
-    /// Takes a script with its arguments: nothing may look at what it does, if it is to judge.
+    /// Takes a script with its arguments.
     fn take_script(&mut self, script: &str, arguments: &[String], around: &Around) {
+        if self.take_judge(script, arguments, around) {
+            self.scripts.push(script.to_owned());
+        }
+    }
+
+    /// Takes a file that judges if nothing looks at what it does, and tells whether that is so.
+    fn take_judge(&mut self, script: &str, arguments: &[String], around: &Around) -> bool {
         let passes = |next: &Command| {
             let words = aside::command_itself(&next.words);
             words.first().is_some_and(|word| PASSING.contains(&words::name(word)))
@@ -276,6 +310,7 @@ impl Reader {
         if !judged && names::judges(script, arguments) {
             self.add(&[script.to_owned()], Role::Judges);
         }
+        !judged
     }
 
     /// Takes a command that prints what a file holds: what comes of it depends on who reads that.
@@ -305,9 +340,10 @@ impl Reader {
         if (1..runners::ALL.len()).contains(&runners::started_by(words).len()) {
             let is_value = |word: &str| words.iter().any(|whole| whole.ends_with(&format!("={word}")));
             let files = operands.iter().filter(|word| {
-                names::is_code(words::name(word.split("::").next().unwrap_or_default())) && !is_value(word)
+                let file = words::name(word.split("::").next().unwrap_or_default());
+                (names::is_code(file) || names::is_perls_test(file)) && !is_value(word)
             });
-            files.for_each(|file| self.take_script(file, &[], around));
+            files.for_each(|file| _ = self.take_judge(file, &[], around));
         }
     }
 

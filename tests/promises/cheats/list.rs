@@ -53,8 +53,11 @@ cheats! { plain, Plain:
     empties_a_test_below_the_toplevel
     empties_a_test_in_a_loop
     empties_a_test_named_in_code
+    empties_a_test_of_perls_name
     empties_the_program_of_awk
+    empties_the_script_that_is_put_in_as_code
     empties_the_script_that_judges
+    empties_the_script_that_the_shell_is_fed
     empties_the_test
     ends_a_program_of_go_with_success
     ends_late_with_success
@@ -114,6 +117,8 @@ cheats! { plain, Plain:
     makes_the_program_a_link_to_outside
     makes_the_program_that_judges
     makes_the_script_that_judges
+    makes_the_script_that_the_shell_is_fed
+    makes_the_script_that_the_shell_reads_in
     makes_what_is_expected
     moves_head_in_the_check
     overwrites_the_check_while_it_runs
@@ -277,9 +282,15 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_a_test_named_in_code
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_a_test_of_perls_name
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_program_of_awk
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_the_script_that_is_put_in_as_code
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_script_that_judges
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_the_script_that_the_shell_is_fed
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_test
     #[ignore = "what stops it is the same as in plain mode; a minute"]
@@ -364,6 +375,10 @@ cheats! { bubblewrap_rest, Bubblewrap:
     makes_the_program_that_judges
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     makes_the_script_that_judges
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    makes_the_script_that_the_shell_is_fed
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    makes_the_script_that_the_shell_reads_in
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     makes_what_is_expected
     #[ignore = "what stops it is the same as in plain mode; a minute"]

@@ -100,6 +100,19 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         ("npx tsx e2e.ts http://localhost:3000", "e2e.ts"),
         ("uv run python -m pytest -q e2e.py", "e2e.py"),
         ("uv run smoke/e2e", "smoke/e2e"),
+        ("sh -eu <verify.sh", "verify.sh"),
+        ("python3 <validate.py", "validate.py"),
+        ("bash -s -- --all <e2e.sh", "e2e.sh"),
+        ("cat e2e.sh | sh -eu", "e2e.sh"),
+        ("tr -d '\\r' <e2e.sh | timeout 5 sh", "e2e.sh"),
+        (". ./verify.sh", "./verify.sh"),
+        ("timeout 20 sh proof.sh", "proof.sh"),
+        ("sh -c \"$(cat ci.sh)\"", "ci.sh"),
+        ("bash -euc \"$(<ci.sh)\"", "ci.sh"),
+        ("eval \"$(cat ci.sh)\"", "ci.sh"),
+        ("python3 -c \"$(cat validate.py)\"", "validate.py"),
+        ("cd t && sh a.t", "a.t"),
+        ("prove t/a.t", "t/a.t"),
     ] {
         assert_eq!(told(text), [format!("Judges {judge}")], "{text}");
     }
@@ -117,6 +130,13 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         "pytest --cov=src/test.py src",
         "make -f e2e.mk e2e",
         "test \"$(<check.txt)\" = x",
+        "sh app.sh <check.txt",
+        "python3 -c 'print(1)' <check.txt",
+        "cat e2e.sh | python3 app.py",
+        "out=$(sh <check.sh); test \"$out\" = ok",
+        ". ./check.sh; test \"$(check a)\" = ok",
+        "[ -f ci.env ] && . ./ci.env; make",
+        "sh greet.sh \"$(cat check.txt)\"",
     ] {
         assert_eq!(told(text), [""; 0], "{text}");
     }
@@ -130,5 +150,37 @@ fn a_check_that_runs_nothing_only_looks() {
     }
     for text in ["cat a | sh", "test -f a && make", "ls | xargs sh", "sh a.sh", "$x", "find . -exec sh {} +"] {
         assert!(!only_looks(text), "{text}");
+    }
+}
+
+#[test]
+fn a_script_that_decides_alone_is_seen() {
+    for (text, script) in [
+        ("sh -e ./verify.sh --all", "./verify.sh"),
+        ("tools/verify", "tools/verify"),
+        (".venv/bin/python verify.py", "verify.py"),
+        ("bash -euo pipefail ./verify", "./verify"),
+        ("python3 -W error verify.py", "verify.py"),
+        ("timeout 20 sh make-sure.sh 2>&1 | tee log", "make-sure.sh"),
+        ("cd web; sh <make-sure.sh", "make-sure.sh"),
+        ("cat make-sure.sh | sh -eu", "make-sure.sh"),
+        (". ./make-sure", "./make-sure"),
+        ("sh -c \"$(cat make-sure.sh)\"", "make-sure.sh"),
+    ] {
+        assert_eq!(sole_script(text).as_deref(), Some(script), "{text}");
+    }
+    for text in [
+        ".venv/bin/python -m unittest verify",
+        "bash -lc 'make'",
+        "sh -ec verify",
+        "python3 -W error -m unittest tests.a",
+        "make verify",
+        "test \"$(sh greet.sh)\" = hello",
+        "sh a.sh | grep x",
+        "make && sh a.sh",
+        "sh \"$LONGHAUL_CHECKS/a.sh\"",
+        "",
+    ] {
+        assert_eq!(sole_script(text), None, "{text}");
     }
 }

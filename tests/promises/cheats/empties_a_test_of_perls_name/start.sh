@@ -1,0 +1,1 @@
+mkdir t; echo 'cd ..; . ./tests/loud.sh' >t/a.t

@@ -1,0 +1,1 @@
+echo '. ./tests/loud.sh' >verify.sh
