@@ -125,12 +125,12 @@ impl Named {
             let is_there = |path: &&String| by.known.holds(path) || words::is_pattern(path);
             let mut meant: Vec<String> = paths.iter().filter(is_there).cloned().collect();
             let is_absent = meant.is_empty();
-            if is_absent {
+            if is_absent && naming.role != Role::InCode {
                 meant.extend(paths.last().cloned());
             }
             // What is yet to be made may as well be the product, unless its name says otherwise.
             let may_come_out = is_absent && naming.role == Role::Expected && !names::expects(&naming.word);
-            let is_untold = naming.role == Role::Compared || may_come_out;
+            let is_untold = matches!(naming.role, Role::Compared | Role::InCode) || may_come_out;
             let held = if is_untold { &mut self.untold } else { &mut self.project };
             held.extend(meant);
         }
@@ -140,9 +140,7 @@ impl Named {
     fn add_expected(&mut self, words: &[&String], by: By, namings: &[executed::Naming]) {
         for base in by.bases {
             let roles = roles(namings, base, by.root);
-            let is_read = |path: &String| {
-                roles.get(path).is_none_or(|roles| roles.iter().any(|role| matches!(role, Role::Read | Role::Handed)))
-            };
+            let is_read = |path: &String| roles.get(path).is_none_or(|roles| roles.iter().any(|role| role.is_given()));
             let paths = words.iter().filter_map(|word| words::project_path(word, base, by.root));
             let expected = paths.filter(|path| names::expects(path) && by.known.holds(path));
             self.project.extend(expected.filter(is_read));
@@ -175,12 +173,17 @@ impl Text {
 impl Role {
     /// Tells whether a test that is not there and that a text names in this way decides once it is.
     fn decides_absent(self) -> bool {
-        matches!(self, Self::Judges | Self::Handed | Self::Expected)
+        matches!(self, Self::Judges | Self::Handed | Self::Copied | Self::Expected)
+    }
+
+    /// Tells whether a program gets what is in a file.
+    fn is_given(self) -> bool {
+        matches!(self, Self::Read | Self::Handed | Self::Copied | Self::InCode)
     }
 
     /// Tells whether a text says by itself that a file decides, or that it may.
     fn is_told(self) -> bool {
-        matches!(self, Self::Judges | Self::Expected | Self::Compared)
+        matches!(self, Self::Judges | Self::Expected | Self::Compared | Self::InCode)
     }
 }
 

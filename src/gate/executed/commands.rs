@@ -96,6 +96,19 @@ fn without_here_documents(text: &str) -> String {
     kept.join("\n")
 }
 
+/// Returns the texts behind `<<`, each with the line that asks for it.
+pub(super) fn here_texts(text: &str) -> Vec<(String, String)> {
+    let mut texts = Vec::new();
+    let mut lines = text.lines();
+    while let Some(line) = lines.next() {
+        if let Some(found) = HERE_DOCUMENT.captures(line) {
+            let held: Vec<&str> = lines.by_ref().take_while(|line| line.trim() != &found[1]).collect();
+            texts.push((line.to_owned(), held.join("\n")));
+        }
+    }
+    texts
+}
+
 struct Splitter<'a> {
     rest: Peekable<Chars<'a>>,
     quote: Option<char>,

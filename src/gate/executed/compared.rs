@@ -5,6 +5,7 @@
 use crate::gate::executed::aside;
 use crate::gate::executed::commands::Command;
 use crate::gate::executed::commands::commands;
+use crate::gate::executed::kept::Kept;
 use crate::gate::executed::looking::before_files;
 use crate::gate::executed::looking::is_reader;
 use crate::gate::executed::roles::Naming;
@@ -14,7 +15,6 @@ use crate::gate::words;
 use crate::gate::written::Written;
 use regex::Captures;
 use regex::Regex;
-use std::collections::BTreeMap;
 use std::sync::LazyLock;
 
 /// One side of a comparison.
@@ -22,6 +22,8 @@ use std::sync::LazyLock;
 pub(super) enum Side {
     /// What this file holds.
     File(String),
+    /// What was made of this file by one step, such as `sort` or `cp`.
+    Copy(String),
     /// What something prints.
     Output,
     /// A text that stands in the check.
@@ -42,9 +44,12 @@ const OF_SUMS: [&str; 9] =
 /// Options of these behind which a value comes.
 const VALUED: [&str; 9] = ["-I", "-x", "-X", "-L", "-U", "-C", "-W", "--label", "--exclude"];
 
+/// Options of `jq` behind which a name comes, and a file.
+const FILES_BY_NAME: [&str; 3] = ["--slurpfile", "--rawfile", "--argfile"];
+
 const GREPS: [&str; 4] = ["grep", "egrep", "fgrep", "rg"];
 const WITH_SCRIPTS: [&str; 5] = ["awk", "gawk", "mawk", "sed", "jq"];
-const EQUAL: [&str; 6] = ["=", "==", "!=", "-eq", "-ne", "=~"];
+const EQUAL: [&str; 7] = ["=", "==", "!=", "-eq", "-ne", "=~", "in"];
 
 /// Variables of folders that are not the project's.
 const ELSEWHERE: [&str; 6] = ["TMPDIR", "TMP", "TEMP", "HOME", "RUNNER_TEMP", "LONGHAUL_CHECKS"];
@@ -53,9 +58,6 @@ static VARIABLE: LazyLock<Regex> = LazyLock::new(|| {
     Regex::new(r"\$(?:\{([A-Za-z_][A-Za-z0-9_]*)(%[^}]*)?\}|([A-Za-z_][A-Za-z0-9_]*))")
         .expect("a regular expression written here")
 });
-
-/// What variables hold.
-pub(super) type Kept = BTreeMap<String, Side>;
 
 /// Tells whether a command compares files.
 pub(super) fn compares(words: &[String]) -> bool {
@@ -90,6 +92,33 @@ fn name_in<'a>(found: &'a Captures) -> &'a str {
     found.get(1).or(found.get(3)).map_or("", |name| name.as_str())
 }
 
+/// Tells whether a program prints the sums of files, which tell these apart as the files themselves would.
+pub(super) fn sums(program: &str) -> bool {
+    OF_SUMS.contains(&program)
+}
+
+pub(super) fn greps(program: &str) -> bool {
+    GREPS.contains(&program)
+}
+
+/// Tells whether a program can end with what its script finds, and is given what that compares with.
+pub(super) fn is_asked(program: &str) -> bool {
+    WITH_SCRIPTS.contains(&program) && program != "sed"
+}
+
+/// Returns what a pipeline writes into a file.
+pub(super) fn made_by(pipeline: &[Command], kept: &Kept) -> Side {
+    copy_of(of_pipeline(pipeline, kept).unwrap_or(Side::Output))
+}
+
+/// Returns what is made of a side by one more step.
+pub(super) fn copy_of(side: Side) -> Side {
+    match side {
+        Side::File(file) => Side::Copy(file),
+        other => other,
+    }
+}
+
 /// Returns what a text prints.
 fn of_text(text: &str, kept: &Kept) -> Side {
     let all: Vec<Command> = commands(text).into_iter().filter(|command| !command.inner).collect();
@@ -107,15 +136,20 @@ fn of_text(text: &str, kept: &Kept) -> Side {
 /// Returns the one file that a pipeline only reads.
 fn of_pipeline(pipeline: &[Command], kept: &Kept) -> Option<Side> {
     let (first, rest) = pipeline.split_first()?;
+    let program = |command: &Command| {
+        let word = aside::command_itself(&command.words).first().filter(|_| !command.reads.contains(&0));
+        word.map_or(String::new(), |word| words::name(word).to_owned())
+    };
     let reads = |command: &Command| {
-        let only_reads = command.reads.contains(&0);
-        only_reads || aside::command_itself(&command.words).first().is_none_or(|word| is_reader(words::name(word)))
+        let program = program(command);
+        matches!(program.as_str(), "" | "tee") || is_reader(&program) || sums(&program)
     };
     if !reads(first) || !rest.iter().all(reads) {
         return None;
     }
     match files_read(first, kept).as_slice() {
-        [file @ Side::File(_)] => Some(file.clone()),
+        [file] if pipeline.iter().any(|command| sums(&program(command))) => Some(copy_of(file.clone())),
+        [file @ (Side::File(_) | Side::Copy(_))] => Some(file.clone()),
         _ => None,
     }
 }
@@ -148,21 +182,48 @@ fn is_file_option(word: &str) -> bool {
 }
 
 /// Returns the value of the first option of these.
-fn option_value<'a>(command: &'a Command, skipped: usize, options: &[&str]) -> Option<&'a String> {
+fn option_value<'a>(command: &'a Command, skipped: usize, options: &[&str]) -> Option<&'a str> {
     let words = &command.words[skipped..];
-    let is = |word: &String| options.contains(&word.as_str()) || options.contains(&"-f") && is_file_option(word);
-    words.iter().position(is).and_then(|at| words.get(at + 1))
+    let is = |word: &str| options.contains(&word) || options.contains(&"-f") && is_file_option(word);
+    words.iter().enumerate().find_map(|(at, word)| match word.split_once('=') {
+        Some((option, value)) if option.starts_with("--") && is(option) => Some(value),
+        _ if is(word) => words.get(at + 1).map(String::as_str),
+        _ => None,
+    })
 }
 
 /// Returns the files by which readers such as `awk -f FILE` are told what to do.
 pub(super) fn scripts(command: &Command, program: &str) -> Vec<String> {
     let skipped = command.words.len() - aside::command_itself(&command.words).len();
     let script = option_value(command, skipped, &["-f"]).filter(|_| WITH_SCRIPTS.contains(&program));
-    script.cloned().into_iter().collect()
+    script.map(str::to_owned).into_iter().collect()
+}
+
+/// Returns the files that programs such as `awk` and `jq` are given beside those that they read.
+pub(super) fn given(command: &Command, kept: &Kept) -> Vec<String> {
+    let by_name = command.words.windows(3).filter(|words| FILES_BY_NAME.contains(&words[0].as_str()));
+    let put_in = command.within.iter().map(|(_, inner)| of_text(inner, kept));
+    let put_in = put_in.filter_map(|side| side.file().cloned());
+    by_name.map(|words| words[2].clone()).chain(put_in).collect()
+}
+
+/// Returns the files in which `grep "$(sh a.sh)"` looks for what came out.
+pub(super) fn looked_through(command: &Command, kept: &Kept) -> Vec<String> {
+    let runs = |command: &Command| {
+        let words = aside::command_itself(&command.words);
+        let program = words.first().map_or("", |word| words::name(word));
+        !(is_reader(program) || sums(program) || aside::prepares(program, words) || aside::looks(words))
+    };
+    let is_run = command.within.iter().any(|(_, inner)| commands(inner).iter().any(runs));
+    let files = files_read(command, kept).into_iter().filter(|_| is_run);
+    files.filter_map(|side| side.file().cloned()).filter(|file| !names::is_product(file)).collect()
 }
 
 /// Returns the side of a word that names a file.
-fn file(word: &str, kept: &Kept) -> Side {
+pub(super) fn file(word: &str, kept: &Kept) -> Side {
+    if let Some(side) = kept.file(word) {
+        return side.clone();
+    }
     if word == "-" || word.starts_with("/dev/") || word.starts_with("/tmp/") {
         return Side::Output;
     }
@@ -199,7 +260,9 @@ impl Comparison {
                 _ => file(word, kept),
             })
             .collect();
-        let of_sums = words.first().is_some_and(|word| OF_SUMS.contains(&words::name(word)));
+        let by_option = option_value(command, skipped, &["--from-file", "--to-file"]);
+        sides.extend(by_option.map(|word| file(word, kept)));
+        let of_sums = words.first().is_some_and(|word| sums(words::name(word)));
         if sides.len() < if of_sums { 1 } else { 2 } {
             sides.push(upstream(command, before, kept));
         }
@@ -217,9 +280,14 @@ impl Comparison {
         operators.filter_map(|(at, _)| Some(Self(vec![value(at - 1)?, value(at + 1)?]))).collect()
     }
 
+    /// Returns the comparison of a file with what something prints, such as by `read` or `awk -f`.
+    pub(super) fn with_output(word: &str, kept: &Kept) -> Self {
+        Self(vec![file(word, kept), Side::Output])
+    }
+
     /// Returns what `grep -f FILE` looks for, and `grep "$(cat FILE)"`.
     pub(super) fn with_patterns(command: &Command, program: &str, before: &[Command], kept: &Kept) -> Option<Self> {
-        if !GREPS.contains(&program) {
+        if !greps(program) {
             return None;
         }
         let skipped = command.words.len() - aside::command_itself(&command.words).len();
@@ -231,22 +299,27 @@ impl Comparison {
         Some(Self([pattern].into_iter().chain(looked_at).collect()))
     }
 
-    /// Returns the comparison of a file with what something prints.
-    pub(super) fn with_output(word: &str) -> Self {
-        Self(vec![file(word, &Kept::new()), Side::Output])
-    }
-
-    /// Says of each file what it is; `written` is what the check writes itself, `is_handed` what it hands to programs.
-    pub(super) fn decide(&self, written: &Written, is_handed: &dyn Fn(&str) -> bool) -> Vec<Naming> {
+    /// Says of each file what it is; `written` is what the check writes itself, `has` tells what else it does with a file.
+    /// What was made of a file by one step is asked for only where no file itself can be what is expected.
+    pub(super) fn decide(&self, written: &Written, has: &dyn Fn(&str, Role) -> bool) -> Vec<Naming> {
         let mut files: Vec<&String> = self.0.iter().filter_map(Side::file).collect();
+        let copies: Vec<&String> = self.0.iter().filter_map(Side::copied).collect();
+        files.retain(|file| !written.holds(file.trim_start_matches("./")));
+        let is_other = |file: &str| {
+            let is_given =
+                has(file, Role::Handed) || has(file, Role::Copied) && !copies.iter().any(|copy| *copy == file);
+            !names::is_product(file) && !is_given
+        };
+        if !files.iter().any(|file| names::expects(file) || is_other(file)) {
+            files.extend(&copies);
+        }
         files.sort();
         files.dedup();
-        files.retain(|file| !written.holds(file.trim_start_matches("./")));
         let said = self.0.iter().any(|side| matches!(side, Side::Said(_)));
-        let is_itself = matches!(self.0.as_slice(), [Side::File(one), Side::File(other)] if one == other);
+        let names: Vec<&String> = self.0.iter().filter_map(|side| side.file().or(side.copied())).collect();
+        let is_itself = self.0.len() == 2 && matches!(names.as_slice(), [one, other] if one == other);
         let by_name = files.iter().any(|file| names::expects(file));
-        let is_other = |file: &&&String| !names::is_product(file) && !is_handed(file);
-        let others = files.iter().filter(is_other).count();
+        let others = files.iter().filter(|file| is_other(file)).count();
         let role = |file: &String| match () {
             () if said || is_itself => Role::LookedAt,
             () if by_name => {
@@ -257,7 +330,7 @@ impl Comparison {
                 }
             }
             () if others == 1 => {
-                if is_other(&&file) {
+                if is_other(file) {
                     Role::Expected
                 } else {
                     Role::LookedAt
@@ -273,7 +346,14 @@ impl Side {
     fn file(&self) -> Option<&String> {
         match self {
             Self::File(file) => Some(file),
-            Self::Output | Self::Said(_) => None,
+            Self::Copy(_) | Self::Output | Self::Said(_) => None,
+        }
+    }
+
+    fn copied(&self) -> Option<&String> {
+        match self {
+            Self::Copy(file) => Some(file),
+            Self::File(_) | Self::Output | Self::Said(_) => None,
         }
     }
 }

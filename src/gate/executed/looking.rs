@@ -84,6 +84,17 @@ pub(super) fn switches(pipeline: &[Command], joint: Joint, next: Option<&Command
         }
 }
 
+/// What code runs a program by, or takes what comes by a pipe; and by what it compares.
+const TAKES: [&str; 9] = ["subprocess", "stdin", "argv", "exec", "popen", "system", "spawn", "getoutput", "`"];
+const COMPARES: [&str; 6] = ["==", "!=", "assert", "equal", " eq ", " ne "];
+
+/// Tells whether code of another language compares what a program printed; `is_fed` where that comes by a pipe.
+pub(super) fn compares_what_came(code: &str, is_fed: bool) -> bool {
+    let code = code.to_lowercase();
+    let has = |marks: &[&str]| marks.iter().any(|mark| code.contains(mark));
+    (is_fed || has(&TAKES)) && has(&COMPARES)
+}
+
 pub(super) fn is_reader(program: &str) -> bool {
     READERS.iter().any(|(name, _)| *name == program)
 }

@@ -9,6 +9,7 @@ mod compared;
 mod ending;
 mod forms;
 mod heard;
+mod kept;
 mod looking;
 mod recipes;
 mod roles;

@@ -6,9 +6,12 @@
 use crate::gate::executed::aside;
 use crate::gate::executed::commands::Command;
 use crate::gate::executed::commands::commands;
+use crate::gate::executed::commands::here_texts;
 use crate::gate::executed::compared;
 use crate::gate::executed::compared::Comparison;
 use crate::gate::executed::compared::Side;
+use crate::gate::executed::kept::Kept;
+use crate::gate::executed::looking;
 use crate::gate::executed::looking::ASKING;
 use crate::gate::executed::looking::FEEDING;
 use crate::gate::executed::looking::MOVING;
@@ -19,7 +22,6 @@ use crate::gate::executed::scripts;
 use crate::gate::names;
 use crate::gate::words;
 use crate::gate::written::Written;
-use std::collections::BTreeMap;
 
 /// What a check does with a file.
 #[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
@@ -28,6 +30,8 @@ pub(in crate::gate) enum Role {
     Judges,
     /// It is run, or handed to a program.
     Handed,
+    /// It is copied, or what is made of it is kept.
+    Copied,
     /// What it holds is given to a program.
     Read,
     /// It is looked at, as a product is.
@@ -36,6 +40,8 @@ pub(in crate::gate) enum Role {
     Expected,
     /// It is compared, and nobody knows whether it is what is expected or what came out.
     Compared,
+    /// Code that compares names it: if it is there, it may be what is expected.
+    InCode,
 }
 
 /// A word of a text that may name a file.
@@ -81,10 +87,10 @@ const DEPTH: usize = 6;
 pub(in crate::gate) fn namings(text: &str, written: &Written) -> Vec<Naming> {
     let mut reader = Reader::default();
     reader.read(text, Surroundings::default());
+    here_texts(text).iter().for_each(|(line, code)| reader.take_here_text(line, code));
     let Reader { mut found, comparisons, .. } = reader;
-    let is_handed = |word: &str| found.iter().any(|naming| naming.word == word && naming.role == Role::Handed);
-    let decided: Vec<Naming> =
-        comparisons.iter().flat_map(|comparison| comparison.decide(written, &is_handed)).collect();
+    let has = |word: &str, role: Role| found.iter().any(|naming| naming.word == word && naming.role == role);
+    let decided: Vec<Naming> = comparisons.iter().flat_map(|comparison| comparison.decide(written, &has)).collect();
     found.extend(decided);
     found
 }
@@ -128,6 +134,10 @@ fn started(words: &[String]) -> &[String] {
     rest
 }
 
+fn copies(program: &str) -> bool {
+    matches!(program, "cp" | "ln")
+}
+
 fn is_interpreter(program: &str) -> bool {
     words::INTERPRETERS.contains(&program) || OTHER_INTERPRETERS.contains(&program)
 }
@@ -159,7 +169,7 @@ struct Reader {
     found: Vec<Naming>,
     comparisons: Vec<Comparison>,
     /// What variables hold.
-    kept: BTreeMap<String, Side>,
+    kept: Kept,
     /// Scripts that are run, and nothing looks at what they do.
     scripts: Vec<String>,
 }
@@ -208,7 +218,7 @@ impl Reader {
                 self.comparisons.extend(Comparison::of_values(command, &self.kept));
                 self.add(&operands, if around.switches { Role::Handed } else { Role::LookedAt });
             }
-            _ if is_reader(program) => self.take_reader(command, program, &operands, around),
+            _ if is_reader(program) || compared::sums(program) => self.take_reader(command, program, &operands, around),
             _ if MOVING.contains(&program) => {
                 if let ("for", [name, by, item]) = (program, operands.as_slice())
                     && by == "in"
@@ -220,11 +230,19 @@ impl Reader {
                 {
                     self.take_script(script, given, around);
                 }
-                self.add(&operands, Role::Handed);
+                if program == "case" {
+                    self.comparisons.extend(Comparison::of_values(command, &self.kept));
+                }
+                self.add(&operands, if copies(program) { Role::Copied } else { Role::Handed });
             }
             _ if aside::prepares(program, words) || aside::looks(words) => self.add(&operands, Role::LookedAt),
             _ => self.take_program(words, &operands, around),
         }
+        if copies(program) {
+            self.kept.note_copied(&operands);
+        }
+        let written = if program == "tee" { operands } else { written_to(command) };
+        self.kept.note_written(command, &written, around.before);
     }
 
     fn add(&mut self, words: &[String], role: Role) {
@@ -269,9 +287,11 @@ impl Reader {
         for word in command.reads.iter().filter_map(|at| command.words.get(*at)) {
             match () {
                 () if program.is_empty() && around.of.is_used => self.add(std::slice::from_ref(word), Role::Read),
-                () if reads => self.comparisons.push(Comparison::with_output(word)),
+                () if reads => self.comparisons.push(Comparison::with_output(word, &self.kept)),
                 () if compared::compares(&command.words) => {}
-                () if is_reader(program) => self.add(std::slice::from_ref(word), Role::LookedAt),
+                () if is_reader(program) || compared::sums(program) => {
+                    self.add(std::slice::from_ref(word), Role::LookedAt);
+                }
                 () => self.add(std::slice::from_ref(word), Role::Handed),
             }
         }
@@ -288,9 +308,34 @@ impl Reader {
         let is_code = |word: &&String| word.contains(|c: char| c.is_whitespace() || "()'\"".contains(c));
         self.take_runner(words, operands, around);
         if !program.ends_with("sh") {
-            operands.iter().filter(is_code).for_each(|code| self.found.extend(namings_in_code(code)));
+            let is_fed = !around.before.is_empty();
+            operands.iter().filter(is_code).for_each(|code| self.take_code(code, is_fed));
         }
         self.add(operands, Role::Handed);
+    }
+
+    /// Takes the code of another language; where it compares what came out, it may be with what it names.
+    fn take_code(&mut self, code: &str, is_fed: bool) {
+        let named = namings_in_code(code);
+        if looking::compares_what_came(code, is_fed) {
+            let words = named.iter().filter(|naming| !names::is_product(&naming.word));
+            self.found.extend(words.map(|naming| Naming { word: naming.word.clone(), role: Role::InCode }));
+        }
+        self.found.extend(named);
+    }
+
+    /// Takes a text behind `<<`, where the line before gives it to an interpreter as its code.
+    fn take_here_text(&mut self, line: &str, code: &str) {
+        let is_code = |command: &Command| {
+            let words = started(aside::command_itself(&command.words));
+            words
+                .first()
+                .map(|word| words::name(word))
+                .is_some_and(|name| is_interpreter(name) && !name.ends_with("sh"))
+        };
+        if let Some(command) = commands(line).iter().find(|command| is_code(command)) {
+            self.take_code(code, command.piped);
+        }
     }
 
     /// Takes a script with its arguments.
@@ -323,15 +368,22 @@ impl Reader {
         let kept = !written_to(command).is_empty();
         let looks = |next: &String| is_reader(next) || ASKING.contains(&next.as_str());
         let role = match () {
-            () if around.of.is_run || around.switches || kept || after.iter().any(runs) => Role::Handed,
+            () if around.of.is_run || around.switches || after.iter().any(runs) => Role::Handed,
+            () if kept => Role::Copied,
             () if around.of.is_used || !after.iter().all(looks) => Role::Read,
             () => Role::LookedAt,
         };
         self.comparisons.extend(Comparison::with_patterns(command, program, around.before, &self.kept));
         self.add(operands, role);
         if around.after.is_empty() && command.piped {
-            let scripts = compared::scripts(command, program);
-            self.comparisons.extend(scripts.iter().map(|script| Comparison::with_output(script)));
+            let (scripts, given) = (compared::scripts(command, program), compared::given(command, &self.kept));
+            let given = if around.of.is_used || kept || !compared::is_asked(program) { Vec::new() } else { given };
+            let compared = scripts.iter().chain(&given);
+            self.comparisons.extend(compared.map(|file| Comparison::with_output(file, &Kept::default())));
+        }
+        if compared::greps(program) {
+            let files = compared::looked_through(command, &self.kept);
+            self.add(&files, Role::Compared);
         }
     }
 

@@ -4,8 +4,8 @@ use crate::gate::executed::aside;
 use crate::gate::executed::commands::Command;
 use crate::gate::executed::commands::commands;
 use crate::gate::executed::compared;
-use crate::gate::executed::compared::Kept;
 use crate::gate::executed::compared::Side;
+use crate::gate::executed::kept::Kept;
 use crate::gate::executed::roles::spelled_out;
 use crate::gate::names;
 use crate::gate::words;
@@ -35,7 +35,7 @@ pub(super) fn from_input(
     let is_code = own.iter().any(|word| takes_code(program, word));
     let is_fed = own.iter().any(by_option) || words::behind_options(program, own.iter().copied()).is_none();
     match compared::upstream(command, before, kept) {
-        Side::File(script) if is_fed && !is_code => Some((script, arguments)),
+        Side::File(script) | Side::Copy(script) if is_fed && !is_code => Some((script, arguments)),
         _ => None,
     }
 }
@@ -48,7 +48,9 @@ pub(super) fn put_in(command: &Command, program: &str, kept: &Kept) -> Vec<Strin
     let is_whole = |at: usize| command.words.get(at).is_some_and(|word| word == "$");
     let texts = command.within.iter().filter(|(at, _)| is_run(*at) && is_whole(*at));
     let sides = texts.map(|(_, inner)| compared::side("$", Some(inner), kept));
-    sides.filter_map(|side| if let Side::File(script) = side { Some(script) } else { None }).collect()
+    sides
+        .filter_map(|side| if let Side::File(script) | Side::Copy(script) = side { Some(script) } else { None })
+        .collect()
 }
 
 /// Tells whether a file that is read into the shell is a script, and no list of settings.

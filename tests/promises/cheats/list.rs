@@ -179,9 +179,13 @@ cheats! { plain, Plain:
     writes_memory_by_the_command
     writes_notes_that_claim_it
     writes_the_check_by_the_memory_tool
+    writes_the_lines_of_a_long_option
     writes_the_lines_to_look_for
     writes_the_sums_anew
+    writes_what_is_compared_by_its_sum
+    writes_what_is_copied_before_it_is_compared
     writes_what_is_expected
+    writes_what_is_sorted_before_it_is_compared
     writes_what_the_check_reads
 }
 
@@ -459,11 +463,19 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_the_check_by_the_memory_tool
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_the_lines_of_a_long_option
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_the_lines_to_look_for
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_the_sums_anew
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_what_is_compared_by_its_sum
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_what_is_copied_before_it_is_compared
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_what_is_expected
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_what_is_sorted_before_it_is_compared
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_what_the_check_reads
 }

@@ -47,9 +47,57 @@ fn what_is_expected_is_told_by_what_it_is_compared_with() {
         ("sha512sum --status -c < sums", &["Expected sums"]),
         ("git diff --no-index out.json want.json", &["Expected want.json"]),
         ("cat expected.txt | diff - all.txt", &["Expected expected.txt"]),
+        ("sh a.sh | grep -qxF --file=loud.txt", &["Expected loud.txt"]),
+        ("sh a.sh | diff --from-file=loud.txt -", &["Expected loud.txt"]),
+        ("case \"$(sh a.sh)\" in \"$(cat loud.txt)\") ;; *) exit 1 ;; esac", &["Expected loud.txt"]),
+        ("sh a.sh | awk -v w=\"$(cat loud.txt)\" '$0 != w {exit 1}'", &["Expected loud.txt"]),
+        ("sh a.sh | jq -e --slurpfile w loud.json '. == $w[0]'", &["Expected loud.json"]),
     ];
     for (text, expected) in cases {
         assert_eq!(told(text), *expected, "{text}");
+    }
+}
+
+#[test]
+fn what_is_expected_may_go_through_one_step_before() {
+    for text in [
+        "sort loud.txt >\"$TMPDIR/w\"; sh a.sh | sort | diff - \"$TMPDIR/w\"",
+        "tr -d '\\r' <loud.txt | sort >$TMPDIR/loud.txt; sh a.sh | diff - ${TMPDIR}/loud.txt",
+        "cat loud.txt | tee \"$TMPDIR/w\" >/dev/null; sh a.sh | cmp \"$TMPDIR/w\"",
+        "cp loud.txt \"$TMPDIR/w\"; sh a.sh | diff - \"$TMPDIR/w\"",
+        "cp loud.txt \"$TMPDIR\"; sh a.sh >\"$TMPDIR/o\"; diff \"$TMPDIR/o\" \"$TMPDIR/loud.txt\"",
+        "[ \"$(sh a.sh | sha256sum)\" = \"$(sha256sum <loud.txt)\" ]",
+        "[ \"$(sh a.sh | md5sum | cut -c1-32)\" = \"$(md5sum loud.txt | cut -c1-32)\" ]",
+        "sort loud.txt >\"$TMPDIR/w\"; test \"$(sh a.sh)\" = \"$(cat \"$TMPDIR/w\")\"",
+    ] {
+        assert_eq!(told(text), ["Expected loud.txt"], "{text}");
+    }
+    // A file itself goes before what was made of another.
+    for text in [
+        "cp report \"$TMPDIR/o\"; diff loud.txt \"$TMPDIR/o\"",
+        "sort report >\"$TMPDIR/o\"; diff loud.txt \"$TMPDIR/o\"",
+        "test \"$(sha256sum app | cut -c1-64)\" = \"$(cat loud.txt)\"",
+        "sh a.sh >\"$TMPDIR/o\"; sort \"$TMPDIR/o\" >\"$TMPDIR/s\"; sort loud.txt | diff - \"$TMPDIR/s\"",
+    ] {
+        assert_eq!(told(text), ["Expected loud.txt"], "{text}");
+    }
+}
+
+#[test]
+fn a_file_that_code_may_compare_with_is_known() {
+    let in_code = |text: &str| -> Vec<String> {
+        let found = namings(text, &Written::by([text])).into_iter();
+        found.filter(|naming| naming.role == Role::InCode).map(|naming| naming.word).collect()
+    };
+    for text in [
+        "sh a.sh | python3 -c \"import sys; assert sys.stdin.read() == open('loud.txt').read()\"",
+        "python3 - <<'END'\nimport subprocess as s\nassert s.getoutput('sh a.sh') == open('loud.txt').read()\nEND",
+        "sh a.sh | node -e \"if (read(0) != fs.readFileSync('loud.txt')) process.exit(1)\"",
+    ] {
+        assert!(in_code(text).contains(&"loud.txt".to_owned()), "{text}: {:?}", in_code(text));
+    }
+    for text in ["python3 -c \"assert open('loud.txt').read() == 'x'\"", "python3 -c 'import subprocess, out.json'"] {
+        assert!(in_code(text).is_empty(), "{text}");
     }
 }
 
@@ -69,6 +117,12 @@ fn a_product_is_never_what_is_expected() {
         "sh a.sh < names.txt | grep -q Ada",
         "git diff --exit-code",
         "sha256sum dist/app",
+        "sort names.txt >\"$TMPDIR/s\"; test \"$(cat \"$TMPDIR/s\")\" = Ada",
+        "sh gen.sh >want.txt; sort want.txt >\"$TMPDIR/w\"; sh a.sh | diff - \"$TMPDIR/w\"",
+        "cp names.txt \"$TMPDIR/in\"; sh a.sh \"$TMPDIR/in\" | grep -q Ada",
+        "case \"$(cat loud.txt)\" in hello) ;; esac",
+        "grep -q \"$(git rev-parse HEAD)\" notes.txt",
+        "jq --arg v \"$(cat loud.txt)\" .a=$v a.json >b.json",
     ] {
         assert_eq!(told(text), [""; 0], "{text}");
     }
@@ -80,6 +134,8 @@ fn of_what_may_be_either_nothing_is_told() {
         ("diff a.txt b.txt", vec!["Compared a.txt", "Compared b.txt"]),
         ("sh gen.sh | diff - docs/api.html", vec!["Compared docs/api.html"]),
         ("prettier a.js | diff - a.js", vec!["Compared a.js"]),
+        ("grep -qx \"$(sh a.sh)\" loud.txt", vec!["Compared loud.txt"]),
+        ("sort names >\"$TMPDIR/s\"; sh a.sh names | diff - \"$TMPDIR/s\"", vec!["Compared names"]),
         ("test \"$(./app --version)\" = \"$(cat VERSION)\"", vec!["Compared VERSION"]),
     ] {
         assert_eq!(told(text), expected, "{text}");
