@@ -50,6 +50,11 @@ pub fn text_block(text: &str) -> Value {
     json!({"type": "text", "text": text})
 }
 
+/// Tells whether a block is a text without a word; the service takes none back.
+pub fn is_blank(block: &Value) -> bool {
+    block["type"] == "text" && block["text"].as_str().is_none_or(|text| text.trim().is_empty())
+}
+
 /// A tool call in a reply.
 #[derive(Clone, Debug, PartialEq)]
 pub struct ToolCall {
@@ -253,6 +258,16 @@ impl Reply {
         join_text(&self.content())
     }
 
+    /// Tells whether it is a reply to the end that says and asks for nothing: no block but thinking and blank texts.
+    pub fn is_empty(&self) -> bool {
+        let ends = matches!(
+            self.stop_reason,
+            StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse | StopReason::Other(_)
+        );
+        let thinking = |block: &Value| matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"));
+        ends && self.content().iter().all(|block| thinking(block) || is_blank(block))
+    }
+
     /// Returns the calls of our own tools, in order.
     pub fn tool_calls(&self) -> Vec<ToolCall> {
         self.content().iter().filter(|block| block["type"] == "tool_use").map(ToolCall::read).collect()
@@ -263,4 +278,22 @@ fn join_text(blocks: &[Value]) -> String {
     let texts: Vec<&str> =
         blocks.iter().filter(|block| block["type"] == "text").filter_map(|block| block["text"].as_str()).collect();
     texts.join("\n")
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_reply_of_thinking_and_blank_texts_is_empty() {
+        let reply = |reason: &str, content: Value| Reply::of(json!({"stop_reason": reason, "content": content}));
+        let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
+        for content in [json!([]), json!([text_block("")]), json!([thinking, text_block("\n \t\n")])] {
+            assert!(reply("end_turn", content.clone()).is_empty(), "{content}");
+            assert!(!reply("max_tokens", content).is_empty(), "what was cut off is told as that");
+        }
+        for block in [text_block("x"), json!({"type": "tool_use"}), json!({"type": "compaction"})] {
+            assert!(!reply("end_turn", json!([thinking, block])).is_empty(), "{block}");
+        }
+    }
 }

@@ -130,6 +130,8 @@ fn turns(session: &mut Session, toolbox: &mut dyn Tools, meter: &mut dyn Meter) 
                 session.turn += 1;
                 continue;
             }
+            Next::TellEmpty if session.driver.settings.texts.empty.is_empty() => return Ok(Ending::Stopped),
+            Next::TellEmpty => Ok((vec![text_block(&session.driver.settings.texts.empty)], None)),
             Next::Answer(calls) => session.answer(toolbox, &calls),
             Next::TellCut(calls) => Ok((session.cut_off(&calls), None)),
         };

@@ -86,8 +86,8 @@ impl Conversation {
         texts.join("\n")
     }
 
-    /// Adds the reply as it came and returns its calls. One without blocks adds nothing, since the service takes no empty
-    /// message.
+    /// Adds the reply as it came and returns its calls. An empty one adds nothing, since the service takes no empty message, and
+    /// none that ends with thinking.
     ///
     /// The service takes each id once. A call that comes twice in a reply is one call. Some endpoints count their calls
     /// anew in each reply: such a call gets another id, which changes nothing the model knows.
@@ -119,7 +119,7 @@ impl Conversation {
             self.tools.insert(own, block["name"].as_str().unwrap_or_default().to_owned());
         }
         let calls = content.iter().filter(|block| is_call(block)).map(ToolCall::read).collect();
-        if !content.is_empty() {
+        if !content.is_empty() && !reply.is_empty() {
             self.push(Message::assistant(content));
         }
         Heard { calls, mended }

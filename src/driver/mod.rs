@@ -59,6 +59,8 @@ pub struct Texts {
     pub almost_full: String,
     /// After a reply that was cut off.
     pub cut_off: String,
+    /// After a reply that was empty; where there is no text, such a reply is the end as any other.
+    pub empty: String,
     /// After the same call with the same result.
     pub repeated: String,
 }

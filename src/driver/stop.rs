@@ -5,10 +5,14 @@ use super::LARGER;
 use crate::message::Reply;
 use crate::message::StopReason;
 use crate::message::ToolCall;
+use crate::provider::Failure;
 use serde_json::Value;
 
 /// Replies that the service pauses in a row. Each is paid for, and goes on where the one before stopped.
 const PAUSES: u32 = 10;
+
+/// Empty replies in a row that are the service's fault and end the session.
+const EMPTIES: u32 = 3;
 
 /// What a reply asks for.
 pub(super) enum Next {
@@ -18,6 +22,8 @@ pub(super) enum Next {
     Answer(Vec<ToolCall>),
     /// The reply was cut off; its calls may be incomplete.
     TellCut(Vec<ToolCall>),
+    /// The reply was empty.
+    TellEmpty,
 }
 
 /// Replies in a row, up to the newest, that ended in the same way before they were done.
@@ -27,6 +33,8 @@ pub(super) struct Streak {
     pub(super) cuts: u32,
     /// The service paused them, or summed up and said nothing.
     pauses: u32,
+    /// They said nothing.
+    empties: u32,
 }
 
 impl Streak {
@@ -34,6 +42,7 @@ impl Streak {
     pub(super) fn take(&mut self, reply: &Reply) {
         let counted = |count: u32, again: bool| if again { count + 1 } else { 0 };
         self.cuts = counted(self.cuts, reply.stop_reason == StopReason::MaxTokens);
+        self.empties = counted(self.empties, reply.is_empty());
         let pauses = matches!(reply.stop_reason, StopReason::PauseTurn | StopReason::Compaction);
         self.pauses = counted(self.pauses, pauses && reply.tool_calls().is_empty());
     }
@@ -41,6 +50,8 @@ impl Streak {
     /// Reads what the newest reply asks for, which is counted; every stop reason has its row.
     pub(super) fn next(self, reply: &Reply, calls: Vec<ToolCall>) -> Next {
         match &reply.stop_reason {
+            _ if self.empties >= EMPTIES => Next::End(Ending::Provider(Failure::Empty { replies: self.empties })),
+            _ if self.empties > 0 => Next::TellEmpty,
             StopReason::EndTurn
             | StopReason::StopSequence
             | StopReason::ToolUse
@@ -68,10 +79,9 @@ impl Streak {
             StopReason::ContextWindow => {
                 Next::End(Ending::Full("the reply was cut off at the end of the model's window".to_owned()))
             }
-            StopReason::Other(reason) => Next::End(Ending::Cut(match reason.as_str() {
-                "" => "the model stopped and gave no reason".to_owned(),
-                reason => format!("the model stopped for an unknown reason `{reason}`"),
-            })),
+            StopReason::Other(reason) => {
+                Next::End(Ending::Cut(format!("the model stopped for an unknown reason `{reason}`")))
+            }
         }
     }
 }

@@ -150,6 +150,7 @@ fn texts() -> Texts {
     Texts {
         almost_full: "call `hand_over` now".to_owned(),
         cut_off: "your reply was cut off".to_owned(),
+        empty: "your reply was empty".to_owned(),
         repeated: "the same again".to_owned(),
     }
 }

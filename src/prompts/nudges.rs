@@ -8,6 +8,7 @@ use super::render;
 
 const ALMOST_FULL: &str = include_str!("../../templates/prompts/almost_full.md");
 const CUT_OFF: &str = include_str!("../../templates/prompts/cut_off.md");
+const EMPTY: &str = include_str!("../../templates/prompts/empty.md");
 const REPEATED: &str = include_str!("../../templates/prompts/repeated.md");
 const RECALLED: &str = include_str!("../../templates/prompts/recalled.md");
 
@@ -33,6 +34,11 @@ impl Nudges {
     /// Says that a reply was cut off; the rest of a sentence.
     pub fn cut_off(&self) -> Result<String> {
         line("prompts/cut_off.md", CUT_OFF, self)
+    }
+
+    /// Says that a reply was empty.
+    pub fn empty(&self) -> Result<String> {
+        line("prompts/empty.md", EMPTY, self)
     }
 
     /// Says that a call brought nothing new.
@@ -71,6 +77,7 @@ mod tests {
             cut.starts_with("your reply was cut off at 1000 tokens; the next one may be 2 times as long."),
             "{cut}"
         );
+        assert!(nudges.empty().unwrap().starts_with("Your last reply was empty"));
         let repeated = nudges.repeated().unwrap();
         assert!(repeated.starts_with("This is at least the third time in a row"), "{repeated}");
         assert!(repeated.ends_with("After 6 times in a row the session ends."), "{repeated}");

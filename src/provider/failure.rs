@@ -31,6 +31,8 @@ pub enum Failure {
     Away { fault: String },
     /// What may be spent was used up by replies that broke.
     Spent,
+    /// So many replies in a row were empty.
+    Empty { replies: u32 },
 }
 
 impl Failure {
@@ -126,6 +128,10 @@ impl fmt::Display for Failure {
             Self::TooLong { message } => write!(
                 formatter,
                 "the request is too long for the model service: {message}; `longhaul prompt session` shows what a session begins with, make that shorter or choose a model with a larger window"
+            ),
+            Self::Empty { replies } => write!(
+                formatter,
+                "the model service gave {replies} empty replies in a row, without a text or a call; see that `[provider] base_url` and `[agent] model` are right, then run again to go on"
             ),
             Self::Spent => write!(formatter, "what may be spent was used up by replies that broke"),
             Self::Away { fault } => write!(formatter, "the time ended before the model service was back: {fault}"),

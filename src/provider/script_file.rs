@@ -96,7 +96,7 @@ impl Source<'_> {
             thinking: text("thinking")?,
             text: text("text")?,
             tools: reply.get("tools").map(|spot| self.tools(spot)).transpose()?.unwrap_or_default(),
-            stop_reason: text("stop_reason")?,
+            stop_reason: reply.get("stop_reason").map(|spot| self.any_text(spot, "stop_reason")).transpose()?,
             usage: reply.get("usage").map(|spot| self.object(spot, "usage")).transpose()?.unwrap_or_default(),
             silence: reply.get("silence").map(|spot| self.silence(spot)).transpose()?.unwrap_or_default(),
             fault: self.fault(reply)?,
@@ -168,8 +168,13 @@ impl Source<'_> {
     }
 
     fn text(&self, spot: &Spot, key: &str) -> Result<String> {
-        let text = spot.get_ref().as_str().ok_or_else(|| self.expected(spot, key, "a text"))?;
+        let text = self.any_text(spot, key)?;
         ensure!(!text.trim().is_empty(), self.error(spot.span(), &format!("`{key}` is empty; leave it out")));
+        Ok(text)
+    }
+
+    fn any_text(&self, spot: &Spot, key: &str) -> Result<String> {
+        let text = spot.get_ref().as_str().ok_or_else(|| self.expected(spot, key, "a text"))?;
         Ok(text.to_owned())
     }
 

@@ -137,7 +137,7 @@ impl ReplyReader {
         }
         let seen = self.blocks.len();
         match self.message {
-            Some(message) if self.whole => Ok(reply(message, self.blocks)),
+            Some(message) if self.whole => finished(reply(message, self.blocks)),
             Some(_) => Err(damaged(format!("the stream ended without `message_stop`, in content block {seen}"))),
             None => Err(damaged("the stream ended before `message_start`")),
         }
@@ -285,13 +285,21 @@ impl Block {
 pub fn whole(message: Value) -> Result<Reply, Broken> {
     match message {
         Value::Object(message) if message.get("content").is_some_and(Value::is_array) => {
-            Ok(Reply::of(Value::Object(message)))
+            finished(Reply::of(Value::Object(message)))
         }
         Value::Object(error) if error.contains_key("error") => {
             Err(Broken::Service(ServiceError::from_json(&Value::Object(error))))
         }
         _ => Err(damaged("the answer is JSON, but no message")),
     }
+}
+
+/// Takes a reply that tells why it ended; what a proxy drops of one could be anything.
+fn finished(reply: Reply) -> Result<Reply, Broken> {
+    if reply.stop_reason.as_str().is_empty() {
+        return Err(damaged("the reply ended without a `stop_reason`"));
+    }
+    Ok(reply)
 }
 
 fn reply(mut message: Map<String, Value>, blocks: Vec<Block>) -> Reply {

@@ -46,6 +46,53 @@ fn every_other_stop_reason_has_its_ending() {
 }
 
 #[test]
+fn a_reply_without_a_stop_reason_is_none_and_is_asked_for_again() {
+    let without = |rest: &str| format!("{{ text = \"x\", stop_reason = \"\"{rest} }},");
+    let call = without(", tools = [{ name = \"bash\", input = { command = \"echo x >>ran\" } }]");
+    let mut bench = Bench::new();
+    let played = play(&mut bench, &format!("{BASH}{}{call}{BASH}{{ text = \"bye\" }}", without("")), Play::default());
+    assert_eq!((played.ending(), played.requests.len()), (&Ending::Stopped, 5));
+    assert_eq!((played.of("retrying").len(), played.of("replied").len()), (2, 3));
+    assert!(!bench.root().join("ran").exists(), "nothing of it ran");
+
+    let played = play(&mut Bench::new(), &format!("{BASH}{}", without("").repeat(200)), Play::default());
+    let Ending::Provider(Failure::Unavailable { tried }) = played.ending() else { panic!("{:?}", played.ending()) };
+    assert!(tried.ends_with("the last: broken reply: the reply ended without a `stop_reason`"), "{tried}");
+}
+
+#[test]
+fn empty_replies_are_told_twice_and_then_are_the_services_fault() {
+    for reason in ["end_turn", "stop_sequence", "tool_use", "novelty"] {
+        let empty = format!("{{ thinking = \"hm\", stop_reason = \"{reason}\" }},");
+        let replies = format!("{BASH}{empty}{empty}{BASH}{empty}{{ text = \"bye\" }}");
+        let played = play(&mut Bench::new(), &replies, Play::default());
+        assert_eq!((played.ending(), played.requests.len()), (&Ending::Stopped, 6), "{reason}");
+        assert_eq!(played.rejected, Vec::<String>::new());
+        let texts: Vec<Value> = played.last_answer().iter().map(|block| block["text"].clone()).collect();
+        assert_eq!(texts, [Value::Null, json!("your reply was empty")], "the result, and what was wrong since");
+
+        let played = play(&mut Bench::new(), &empty.repeat(9), Play::default());
+        assert_eq!(*played.ending(), Ending::Provider(Failure::Empty { replies: 3 }), "{reason}");
+        assert!(played.ending().is_free());
+        assert_eq!(played.requests.len(), 3);
+    }
+}
+
+#[test]
+fn a_session_goes_on_behind_an_empty_reply() {
+    let empty = "{ thinking = \"hm\", stop_reason = \"end_turn\" },";
+    let played = play(&mut Bench::new(), &format!("{empty}{empty}{{ text = \"bye\" }}"), Play::default());
+    let until = |kind: &str, last: usize| {
+        let at = played.events.iter().enumerate().filter(|(_, event)| event["type"] == kind).nth(last);
+        Past::read(&played.events[..=at.unwrap().0]).unwrap()
+    };
+    for (kind, last) in [("replied", 0), ("sent", 2), ("replied", 1)] {
+        let past = until(kind, last);
+        assert_eq!(past.conversation.newest_role(), Some(crate::message::Role::User), "{kind} {last}");
+    }
+}
+
+#[test]
 fn a_pause_is_sent_back_as_it_came() {
     for reason in ["pause_turn", "compaction"] {
         let replies = format!("{{ text = \"so far\", stop_reason = \"{reason}\" }}, {{ text = \"bye\" }}");

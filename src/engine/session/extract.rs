@@ -7,6 +7,7 @@ use crate::driver::Driver;
 use crate::driver::Ending;
 use crate::driver::Meter;
 use crate::driver::Opening;
+use crate::driver::Texts;
 use crate::engine::counted;
 use crate::engine::run::account::Spent;
 use crate::engine::run::budget::Budget;
@@ -124,7 +125,8 @@ fn write(
         window: 0,
         clear_at: ws.settings.clear_at,
         deadline: Some(Instant::now() + patience),
-        texts: hold::texts(ws.settings.max_tokens)?,
+        // Who has no more to note may end without a word.
+        texts: Texts { empty: String::new(), ..hold::texts(ws.settings.max_tokens)? },
     };
     let origin = ws.origin(Some(session.number), session.feature.as_deref());
     let artifacts = Artifacts::new(&session.artifacts, &ws.settings.secrets);

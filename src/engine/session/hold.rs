@@ -312,7 +312,12 @@ fn asking(ws: &Workspace, budget: &mut Budget) -> Result<driver::Settings> {
 /// Renders what the agent may be told on the way.
 pub fn texts(max_tokens: u32) -> Result<Texts> {
     let nudges = Nudges { max_tokens, larger: LARGER, repeated: REPEATED, futile: FUTILE };
-    Ok(Texts { almost_full: nudges.almost_full()?, cut_off: nudges.cut_off()?, repeated: nudges.repeated()? })
+    Ok(Texts {
+        almost_full: nudges.almost_full()?,
+        cut_off: nudges.cut_off()?,
+        empty: nudges.empty()?,
+        repeated: nudges.repeated()?,
+    })
 }
 
 /// Runs the init script before the first turn and says how it went; its servers live as long as the session.

@@ -15,6 +15,7 @@ fn read(events: &[&str]) -> Result<Reply, Broken> {
     reader.finish()
 }
 
+const END: &str = r#"{"type":"message_delta","delta":{"stop_reason":"end_turn"},"usage":{"output_tokens":9}}"#;
 const STOP: &str = r#"{"type":"message_stop"}"#;
 
 #[test]
@@ -64,7 +65,9 @@ fn a_summing_up_is_paid_for_and_the_context_is_what_is_left_of_it() {
 #[test]
 fn nothing_after_the_stop_counts() {
     let mut reader = ReplyReader::new();
-    let stream = format!("event: message_start\ndata: {START}\n\nevent: message_stop\ndata: {STOP}\n\n");
+    let stream = format!(
+        "event: message_start\ndata: {START}\n\nevent: message_delta\ndata: {END}\n\nevent: message_stop\ndata: {STOP}\n\n"
+    );
     reader.feed(format!("{stream}event: error\ndata: broken\n\ndata: [DONE]\n\n").as_bytes()).unwrap();
 
     assert!(reader.is_whole());
@@ -77,7 +80,8 @@ fn a_stream_that_does_not_hold_together_is_broken() {
     let delta = r#"{"type":"content_block_delta","index":0,"delta":{"type":"text_delta","text":"x"}}"#;
     let end = r#"{"type":"content_block_stop","index":0}"#;
     let call = r#"{"type":"content_block_start","index":0,"content_block":{"type":"tool_use","name":"bash"}}"#;
-    let streams: [(&[&str], &str); 11] = [
+    let null = r#"{"type":"message_delta","delta":{"stop_reason":null},"usage":{"output_tokens":9}}"#;
+    let streams: [(&[&str], &str); 13] = [
         (&[], "the stream ended before `message_start`"),
         (&[START], "the stream ended without `message_stop`, in content block 0"),
         (&[START, block, delta], "the stream ended without `message_stop`, in content block 1"),
@@ -95,6 +99,8 @@ fn a_stream_that_does_not_hold_together_is_broken() {
         (&[START, block, end, delta], "an event for content block 0, which is not open"),
         (&[START, block, end, block], "content block 0 began twice"),
         (&[START, call], "a tool call without id or name"),
+        (&[START, block, delta, end, STOP], "the reply ended without a `stop_reason`"),
+        (&[START, block, delta, end, null, STOP], "the reply ended without a `stop_reason`"),
     ];
     for (events, what) in streams {
         assert_eq!(read(events).unwrap_err(), Broken::Damaged(what.to_owned()));
@@ -111,7 +117,7 @@ fn an_error_in_the_stream_is_told_with_its_type() {
 #[test]
 fn events_and_replies_above_their_limits_are_refused() {
     let large = format!(r#"{{"type":"ping","x":"{}"}}"#, "x".repeat(1900));
-    assert!(read(&[START, &large, STOP]).is_ok());
+    assert!(read(&[START, &large, END, STOP]).is_ok());
     assert!(matches!(read(&[START, &large, &large, STOP]), Err(Broken::TooLarge(what)) if what.contains("4000")));
     let larger = format!(r#"{{"type":"ping","x":"{}"}}"#, "x".repeat(2000));
     assert!(matches!(read(&[START, &larger, STOP]), Err(Broken::TooLarge(what)) if what.contains("event")));

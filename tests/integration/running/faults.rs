@@ -56,6 +56,31 @@ fn an_outage_ends_the_run_with_what_was_tried_and_costs_no_attempt() {
 }
 
 #[test]
+fn replies_that_say_nothing_or_do_not_end_are_the_services_fault_and_cost_no_attempt() {
+    let empty = || json!({"thinking": "hm"});
+    let endless = || json!({"text": "done", "stop_reason": ""});
+    let work = || reply([bash("touch half")]);
+    for (replies, requests, told) in [
+        (vec![work(), empty(), empty(), empty()], 4, "gave 3 empty replies in a row"),
+        (
+            vec![work(), endless(), endless(), json!({"status": 529, "headers": {"retry-after": 3600}})],
+            4,
+            "asks to wait",
+        ),
+    ] {
+        let project = Project::ready().feature("a", "test -f a").feature("b", "test -f b").model([session(replies)]);
+        project.run(["run"]).exits(5).tells(told).tells("run again to go on");
+        assert_eq!((project.stored("a")["attempts"].as_u64(), project.played().requests().len()), (Some(0), requests));
+    }
+
+    let done = || reply([bash("touch a")]);
+    let project =
+        Project::ready().feature("a", "test -f a").model([session([done(), endless(), empty(), reply([hand_over()])])]);
+    project.run(["run"]).exits(0);
+    assert_eq!(project.status("a"), "proven");
+}
+
+#[test]
 fn a_refused_key_ends_the_run_at_once_with_the_way_out_and_the_next_run_goes_on() {
     for (status, kind, way_out) in [
         (401, "authentication_error", "check the key in `ANTHROPIC_API_KEY`"),
