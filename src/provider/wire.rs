@@ -3,6 +3,7 @@
 use super::Request;
 use crate::clip;
 use crate::message::Message;
+use crate::message::is_blank;
 use serde::Serialize;
 use serde_json::Value;
 use serde_json::json;
@@ -94,9 +95,9 @@ impl<'a> Body<'a> {
 
 /// Lays out a message; one without content is left out.
 ///
-/// The model sometimes says nothing, or an empty text, and the service refuses to take that back.
+/// The model sometimes says nothing, or a text of blanks, and the service refuses to take that back.
 fn sent(message: &Message) -> Option<Sent<'_>> {
-    let kept = message.content.iter().filter(|block| block["type"] != "text" || block["text"] != "");
+    let kept = message.content.iter().filter(|block| !is_blank(block));
     let content: Blocks = kept.map(Cow::Borrowed).collect();
     (!content.is_empty()).then(|| Sent { role: message.role.name(), content })
 }
@@ -111,7 +112,7 @@ fn mark_last(blocks: &mut Blocks, left: &mut usize) {
 
 fn cacheable(block: &Value) -> bool {
     let kind = block["type"].as_str().unwrap_or_default();
-    CACHEABLE.contains(&kind) && block["text"] != ""
+    CACHEABLE.contains(&kind) && !is_blank(block)
 }
 
 /// Counts the cache breakpoints in a body, or in a part of one.
@@ -229,17 +230,21 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_text_of_the_model_and_an_empty_message_are_not_sent_back() {
+    fn an_empty_or_blank_text_of_the_model_and_an_empty_message_are_not_sent_back() {
         let mut request = conversation();
         let messages = Arc::make_mut(&mut request.messages);
         messages[1].content.insert(0, text_block(""));
+        messages[1].content.insert(2, text_block("\n\n"));
+        messages[1].content.push(text_block(" \t"));
         messages.insert(1, Message::assistant(Vec::new()));
 
         let messages = body(&request)["messages"].clone();
 
         let roles: Vec<&str> = messages.as_array().unwrap().iter().filter_map(|one| one["role"].as_str()).collect();
         assert_eq!(roles, ["user", "assistant", "user"]);
-        assert_eq!(messages[1]["content"][0]["type"], "thinking");
+        let blocks = messages[1]["content"].as_array().unwrap();
+        let kinds: Vec<&str> = blocks.iter().filter_map(|block| block["type"].as_str()).collect();
+        assert_eq!(kinds, ["thinking", "tool_use"]);
     }
 
     #[test]
@@ -248,6 +253,7 @@ mod tests {
         request.messages = Arc::new(vec![Message::user(vec![
             text_block("kept"),
             text_block(""),
+            text_block("\n"),
             json!({"type": "redacted_thinking", "data": "x"}),
         ])]);
 
