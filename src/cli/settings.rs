@@ -40,7 +40,7 @@ const KEEP: usize = 64 * 1024;
 /// Settles everything for one command.
 pub(super) fn settle(config: &Config, read: Read, context: &Context, commands: Commands) -> Result<Settings> {
     let variables = &context.environment.variables;
-    let key = variables.get(&config.provider.key_env).filter(|key| !key.is_empty());
+    let key = variables.get(&config.provider.key_env).filter(|key| !key.trim().is_empty());
     let (secret_names, secrets) = secrets(config, variables);
     context.output.hide(&secrets);
     let inner = sandbox::environment(variables, &config.sandbox.pass_env, &secret_names);

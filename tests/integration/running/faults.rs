@@ -100,6 +100,19 @@ fn a_refused_key_ends_the_run_at_once_with_the_way_out_and_the_next_run_goes_on(
 }
 
 #[test]
+fn a_key_of_blanks_is_none() {
+    for key in ["", "   ", "\n"] {
+        let model = [session([reply([bash("touch a")]), reply([hand_over()])])];
+        let project = Project::ready().feature("a", "test -f a").model(model).variable("ANTHROPIC_API_KEY", key);
+        project
+            .run(["run"])
+            .exits(2)
+            .tells("no key for the model service: the variable `ANTHROPIC_API_KEY` is not set");
+        assert_eq!(project.played().requests().len(), 0, "{key:?}");
+    }
+}
+
+#[test]
 fn an_endpoint_without_typed_tools_names_the_setting_and_takes_the_next_run() {
     let message = "tools.0: Input tag 'bash_20250124' does not match any of the expected tags: 'custom'";
     let refused = json!({"status": 400, "error": {"type": "invalid_request_error", "message": message}});
