@@ -16,7 +16,7 @@ use anyhow::Result;
 use serde_json::Value;
 
 /// Why a session ended that a kill or a crash cut off.
-const CUT_OFF: &str = "interrupted, longhaul itself was stopped";
+pub const CUT_OFF: &str = "interrupted, longhaul itself was stopped";
 
 /// Finishes the session that a kill or a crash cut off, if there is one, and returns its number.
 ///

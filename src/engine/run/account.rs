@@ -1,6 +1,9 @@
 //! What was used, kept on disk as it is used: a run that was killed goes on counting where it was, and a feature's
 //! count lasts over runs.
 
+use crate::engine::counted;
+use crate::engine::run::records;
+use crate::engine::run::records::Told;
 use crate::message::Usage;
 use anyhow::Context;
 use anyhow::Result;
@@ -41,6 +44,14 @@ impl Spent {
         self.usage.add(*usage);
         self.cost = self.cost.zip(cost).map(|(before, more)| before + more);
     }
+
+    /// Adds what was used elsewhere.
+    pub(super) fn join(&mut self, other: &Self) {
+        self.add(&other.usage, other.cost);
+        self.sessions += other.sessions;
+        self.turns += other.turns;
+        self.time += other.time;
+    }
 }
 
 /// Returns what an event of a session's record says was paid for, and its cost; none when it tells of nothing of the kind.
@@ -59,6 +70,8 @@ pub struct Account {
     /// None: kept nowhere.
     path: Option<PathBuf>,
     book: Book,
+    /// That it was damaged, in words.
+    rebuilt: Option<String>,
     /// Why it could not be written, the first time.
     failure: Option<String>,
 }
@@ -73,16 +86,24 @@ struct Book {
 }
 
 impl Account {
-    /// Opens the account in this folder. A run that was killed is still in it, and goes on.
-    pub fn open(state: &Path) -> Result<Self> {
+    /// Opens the account in this folder. A run that was killed is still in it, and goes on. One that is empty or damaged is
+    /// added up from the records below `sessions`.
+    pub fn open(state: &Path, sessions: &Path) -> Result<Self> {
         let path = state.join(FILE);
-        let book = match fs::read(&path) {
-            Ok(bytes) => serde_json::from_slice(&bytes)
-                .with_context(|| format!("could not read `{}`; remove it to count anew", path.display()))?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => Book::default(),
+        let (book, rebuilt) = match fs::read(&path) {
+            Ok(bytes) => match serde_json::from_slice(&bytes) {
+                Ok(book) => (book, None),
+                Err(_) => rebuilt(&path, sessions).map(|(book, told)| (book, Some(told)))?,
+            },
+            Err(error) if error.kind() == io::ErrorKind::NotFound => (Book::default(), None),
             Err(error) => return Err(error).with_context(|| format!("could not read `{}`", path.display())),
         };
-        Ok(Self { path: Some(path), book, failure: None })
+        Ok(Self { path: Some(path), book, rebuilt, failure: None })
+    }
+
+    /// Says that it was damaged and what it was made from again, once.
+    pub fn rebuilt(&mut self) -> Option<String> {
+        self.rebuilt.take()
     }
 
     /// Makes an account that is kept nowhere.
@@ -114,7 +135,7 @@ impl Account {
         self.book.features.entry(id.to_owned()).or_default()
     }
 
-    /// Writes it down, as a whole; not synced, since a power cut may cost a turn's count and no more.
+    /// Writes it down, as a whole and synced.
     pub fn save(&mut self) {
         let Some(path) = &self.path else { return };
         if let Err(error) = write(path, &self.book)
@@ -132,11 +153,24 @@ impl Account {
     }
 }
 
+/// Makes the book from the records of the sessions; says so.
+fn rebuilt(path: &Path, sessions: &Path) -> Result<(Book, String)> {
+    let Told { sessions, features, run } =
+        records::add_up(sessions).with_context(|| format!("`{}` is damaged", path.display()))?;
+    let told = format!(
+        "`{}` was empty or damaged: what was used is added up again from the records of {}",
+        path.display(),
+        counted(sessions, "session")
+    );
+    Ok((Book { run, features }, told))
+}
+
 fn write(path: &Path, book: &Book) -> Result<()> {
     let folder = path.parent().unwrap_or(path);
     let write = || {
         let mut file = tempfile::NamedTempFile::new_in(folder)?;
         file.write_all(&serde_json::to_vec(book)?)?;
+        file.as_file().sync_data()?;
         file.persist(path)?;
         Ok::<(), anyhow::Error>(())
     };
@@ -146,6 +180,8 @@ fn write(path: &Path, book: &Book) -> Result<()> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::transcript;
+    use serde_json::json;
 
     fn spend(account: &mut Account, cost: Option<f64>) {
         let usage = Usage { input: 10, ..Usage::default() };
@@ -158,18 +194,18 @@ mod tests {
     #[test]
     fn a_killed_run_goes_on_counting_and_an_ended_one_does_not() {
         let folder = tempfile::tempdir().unwrap();
-        let mut account = Account::open(folder.path()).unwrap();
+        let mut account = Account::open(folder.path(), folder.path()).unwrap();
         assert!(account.carried_over().is_none());
         spend(&mut account, Some(0.5));
         drop(account);
 
-        let mut again = Account::open(folder.path()).unwrap();
+        let mut again = Account::open(folder.path(), folder.path()).unwrap();
         assert_eq!(again.carried_over().unwrap().cost, Some(0.5));
         spend(&mut again, Some(0.25));
         assert_eq!((again.run().cost, again.run().usage.total()), (Some(0.75), 20));
         assert_eq!(again.close(), None);
 
-        let after = Account::open(folder.path()).unwrap();
+        let after = Account::open(folder.path(), folder.path()).unwrap();
         assert!(after.carried_over().is_none());
         assert_eq!((after.run().cost, after.feature("login").cost), (Some(0.0), Some(0.75)));
     }
@@ -184,13 +220,51 @@ mod tests {
     }
 
     #[test]
-    fn a_file_that_is_no_account_is_named_and_one_that_cannot_be_written_is_told_once() {
+    fn an_account_that_is_empty_or_damaged_is_added_up_from_the_records() {
         let folder = tempfile::tempdir().unwrap();
-        fs::write(folder.path().join(FILE), "{").unwrap();
-        let error = format!("{:#}", Account::open(folder.path()).unwrap_err());
-        assert!(error.contains("spent.json`; remove it to count anew"), "{error}");
+        let (state, sessions) = (folder.path(), folder.path().join("sessions"));
+        let record = |number: u32, feature: &str, totals: [u64; 2], ended: bool| {
+            let at = |second: u32| format!("2026-01-01T10:00:{second:02}Z");
+            let reply = json!({"usage": {"input_tokens": 10}});
+            let mut events = vec![json!({"type": "session_started", "feature": feature, "at": at(0)})];
+            for (second, total) in totals.into_iter().enumerate() {
+                let second = u32::try_from(second).unwrap() + 1;
+                events.push(json!({"type": "replied", "message": reply, "cost": 0.5, "at": at(second)}));
+                events.push(json!({"type": "spent", "tokens": total, "at": at(second)}));
+            }
+            events.extend(ended.then(|| json!({"type": "session_ended", "at": at(2)})));
+            let text: String = events.iter().map(|event| format!("{event}\n")).collect();
+            let folder = transcript::folder(&sessions, number);
+            fs::create_dir_all(&folder).unwrap();
+            fs::write(folder.join("events.jsonl"), text).unwrap();
+        };
+        record(1, "a", [500, 510], true);
+        record(2, "a", [10, 20], true);
+        record(3, "b", [30, 40], false);
+        for damaged in ["", "{", "\0\0\0\0"] {
+            fs::write(state.join(FILE), damaged).unwrap();
+            let mut account = Account::open(state, &sessions).unwrap();
+            let told = account.rebuilt().unwrap();
+            assert!(told.ends_with("added up again from the records of 3 sessions"), "{told}");
+            let run = account.run();
+            assert_eq!((run.sessions, run.turns, run.usage.total(), run.cost), (2, 4, 40, Some(2.0)));
+            assert_eq!(run.time, Duration::from_secs(4));
+            let (a, b) = (account.feature("a"), account.feature("b"));
+            assert_eq!((a.sessions, a.usage.total(), b.sessions, b.usage.total()), (2, 40, 1, 20));
+        }
 
-        let mut account = Account::open(&folder.path().join("absent")).unwrap();
+        // A run whose newest session ended has ended, as far as the records tell.
+        record(3, "b", [30, 40], true);
+        let account = Account::open(state, &sessions).unwrap();
+        assert_eq!((account.carried_over(), account.feature("b").sessions), (None, 1));
+        fs::remove_file(state.join(FILE)).unwrap();
+        assert_eq!(Account::open(state, &sessions).unwrap().feature("b").sessions, 0, "without a file it counts anew");
+    }
+
+    #[test]
+    fn an_account_that_cannot_be_written_is_told_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut account = Account::open(&folder.path().join("absent"), folder.path()).unwrap();
         spend(&mut account, None);
         assert!(account.close().unwrap().starts_with("what was spent could not be kept: could not write"));
     }

@@ -8,6 +8,7 @@ pub mod limits;
 pub mod lock;
 pub mod meanwhile;
 pub mod pick;
+pub mod records;
 pub mod stop;
 
 use crate::checklist::Checklist;
@@ -82,7 +83,10 @@ fn or_replaced<T>(ws: &Workspace, result: Result<T>) -> Result<T> {
 
 /// Starts the count of what sessions use.
 fn begin(ws: &mut Workspace) -> Result<Budget> {
-    let account = Account::open(&ws.project.common_dir().join("longhaul"))?;
+    let mut account = Account::open(&ws.project.common_dir().join("longhaul"), &ws.sessions())?;
+    if let Some(told) = account.rebuilt() {
+        ws.warn(told);
+    }
     let carried = account.carried_over().map(carried_over);
     let budget = Budget::start(ws.settings.limits, ws.settings.prices, account);
     let limits = [budget.describe(), held_by(ws)?].into_iter().chain(carried).collect();

@@ -7,10 +7,9 @@ use crate::driver::Past;
 use crate::engine::prepare;
 use crate::engine::prepare::Dirty;
 use crate::engine::run;
-use crate::engine::run::account::Spent;
-use crate::engine::run::account::paid;
 use crate::engine::run::meanwhile;
 use crate::engine::run::pick;
+use crate::engine::run::records::used;
 use crate::engine::session;
 use crate::engine::session::Began;
 use crate::engine::session::Session;
@@ -22,10 +21,7 @@ use crate::memory::ToolUse;
 use crate::message::ToolCall;
 use crate::transcript;
 use anyhow::Result;
-use jiff::Timestamp;
-use serde_json::Value;
 use std::collections::BTreeSet;
-use std::time::Duration;
 use std::time::Instant;
 
 /// Where a run begins.
@@ -148,59 +144,4 @@ fn settled(ws: &mut Workspace, session: &Session) -> Result<Option<String>> {
 fn was_judged_at_its_end(ws: &Workspace, number: u32, id: &str) -> Result<bool> {
     let filter = Filter { session: Some(number), feature: Some(id.to_owned()), ..Filter::default() };
     Ok(ws.memory.history(&filter)?.iter().any(|commit| commit.subject.starts_with("gate: ")))
-}
-
-/// Adds up what the session used, by its record; the time in which nobody worked on it does not count.
-fn used(events: &[Value]) -> Spent {
-    let mut spent = Spent::default();
-    for event in events {
-        spent.turns += u32::from(event["type"] == "replied");
-        if let Some((usage, cost)) = paid(event) {
-            spent.add(&usage, cost);
-        }
-    }
-    let at = |event: &Value| event["at"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
-    let mut began = None;
-    let mut newest = None;
-    for event in events {
-        if event["type"] == "session_started" {
-            spent.time += between(began, newest);
-            began = at(event);
-        }
-        newest = at(event).or(newest);
-    }
-    spent.time += between(began, newest);
-    spent
-}
-
-fn between(began: Option<Timestamp>, ended: Option<Timestamp>) -> Duration {
-    let passed = began.zip(ended).map(|(began, ended)| ended.duration_since(began));
-    passed.and_then(|passed| Duration::try_from(passed).ok()).unwrap_or_default()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use serde_json::json;
-
-    #[test]
-    fn what_was_used_is_added_up_without_the_time_between_two_lives() {
-        let event = |kind: &str, second: u32| json!({"type": kind, "at": format!("2026-01-01T10:00:{second:02}Z")});
-        let replied = |second, cost: Value| {
-            let mut event = event("replied", second);
-            event["message"] = json!({"usage": {"input_tokens": 10, "output_tokens": 1}});
-            event["cost"] = cost;
-            event
-        };
-        let mut events = vec![event("session_started", 0), replied(4, json!(0.5)), event("sent", 5)];
-        events.extend([event("session_started", 30), event("sent", 31), replied(33, json!(0.25))]);
-
-        let spent = used(&events);
-
-        assert_eq!((spent.turns, spent.usage.total(), spent.cost), (2, 22, Some(0.75)));
-        assert_eq!(spent.time, Duration::from_secs(8));
-        events.push(replied(34, Value::Null));
-        assert_eq!(used(&events).cost, None, "an unknown cost stays unknown");
-        assert_eq!(used(&[]), Spent::default());
-    }
 }

@@ -8,7 +8,9 @@ use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::say;
 use crate::support::session;
+use serde_json::Value;
 use serde_json::json;
+use std::fs;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -193,6 +195,25 @@ fn a_killed_runs_count_goes_on_and_an_ended_ones_does_not() {
     let run = project.run(["run", "--sessions", "1"]);
     run.exits(0);
     assert!(!run.stderr.contains("goes on with"), "a run that ended has closed its count");
+}
+
+#[test]
+fn a_count_that_was_lost_is_added_up_from_the_records_and_goes_on() {
+    let cut = session([reply([bash("true")]), json!({ "silence": "60s" })]);
+    let project = Project::ready().feature("a", "test -f a").model([cut, session([say("I stop")])]);
+    let mut child = project.start(["run", "--sessions", "2"]);
+    project.played().wait_for_silence();
+    child.kill().unwrap();
+    child.wait().unwrap();
+    fs::write(project.state().join("spent.json"), "").unwrap();
+
+    let run = project.run(["run", "--sessions", "2"]);
+
+    run.exits(3)
+        .tells("spent.json` was empty or damaged: what was used is added up again from the records of 1 session");
+    run.tells("goes on with what the killed run had used: 1 session, ").tells("2 sessions used");
+    let books: Value = serde_json::from_str(&project.read(".git/longhaul/spent.json")).unwrap();
+    assert_eq!((&books["run"], &books["features"]["a"]["sessions"]), (&Value::Null, &json!(2)));
 }
 
 #[test]
