@@ -2,6 +2,8 @@
 //! count lasts over runs.
 
 use crate::engine::counted;
+use crate::engine::run::pulse;
+use crate::engine::run::pulse::Pulse;
 use crate::engine::run::records;
 use crate::engine::run::records::Told;
 use crate::message::Usage;
@@ -70,6 +72,8 @@ pub struct Account {
     /// None: kept nowhere.
     path: Option<PathBuf>,
     book: Book,
+    /// Keeps the time since the book was written.
+    pulse: Option<Pulse>,
     /// That it was damaged, in words.
     rebuilt: Option<String>,
     /// Why it could not be written, the first time.
@@ -83,6 +87,30 @@ struct Book {
     /// The run that is on, or that was killed.
     run: Option<Spent>,
     features: BTreeMap<String, Spent>,
+    /// The session that is on, or that was killed.
+    session: Option<Working>,
+    /// How often it was written.
+    saves: u64,
+}
+
+/// The session that time is counted for.
+#[derive(Debug, Default, Deserialize, Serialize)]
+struct Working {
+    feature: Option<String>,
+    time: Duration,
+}
+
+impl Book {
+    /// Counts time that passed after it was written, before the kill.
+    fn add_time(&mut self, passed: Duration) {
+        let Some(run) = &mut self.run else { return };
+        run.time += passed;
+        let Some(session) = &mut self.session else { return };
+        session.time += passed;
+        if let Some(id) = &session.feature {
+            self.features.entry(id.clone()).or_default().time += passed;
+        }
+    }
 }
 
 impl Account {
@@ -90,7 +118,7 @@ impl Account {
     /// added up from the records below `sessions`.
     pub fn open(state: &Path, sessions: &Path) -> Result<Self> {
         let path = state.join(FILE);
-        let (book, rebuilt) = match fs::read(&path) {
+        let (mut book, rebuilt) = match fs::read(&path) {
             Ok(bytes) => match serde_json::from_slice(&bytes) {
                 Ok(book) => (book, None),
                 Err(_) => rebuilt(&path, sessions).map(|(book, told)| (book, Some(told)))?,
@@ -98,7 +126,11 @@ impl Account {
             Err(error) if error.kind() == io::ErrorKind::NotFound => (Book::default(), None),
             Err(error) => return Err(error).with_context(|| format!("could not read `{}`", path.display())),
         };
-        Ok(Self { path: Some(path), book, rebuilt, failure: None })
+        if book.saves == 0 {
+            pulse::forget(state);
+        }
+        book.add_time(pulse::since(state, book.saves));
+        Ok(Self { path: Some(path), book, pulse: None, rebuilt, failure: None })
     }
 
     /// Says that it was damaged and what it was made from again, once.
@@ -114,7 +146,29 @@ impl Account {
 
     /// Returns what a killed run had used.
     pub fn carried_over(&self) -> Option<&Spent> {
-        self.book.run.as_ref().filter(|spent| spent.sessions > 0)
+        self.book.run.as_ref().filter(|spent| spent.sessions > 0 || spent.time >= Duration::from_secs(1))
+    }
+
+    /// Begins to count time for a session too.
+    pub(in crate::engine) fn begin_session(&mut self, feature: Option<&str>) {
+        self.book.session = Some(Working { feature: feature.map(str::to_owned), time: Duration::ZERO });
+    }
+
+    /// Says how long the session has lasted.
+    pub(in crate::engine) fn session_lasts(&mut self, time: Duration) {
+        if let Some(session) = &mut self.book.session {
+            session.time = time;
+        }
+    }
+
+    /// Counts time for the run alone.
+    pub(in crate::engine) fn end_session(&mut self) {
+        self.book.session = None;
+    }
+
+    /// Returns how long the session had lasted that was killed.
+    pub(in crate::engine) fn session_time(&self) -> Duration {
+        self.book.session.as_ref().map_or(Duration::ZERO, |session| session.time)
     }
 
     /// Returns what the run has used.
@@ -138,17 +192,33 @@ impl Account {
     /// Writes it down, as a whole and synced.
     pub fn save(&mut self) {
         let Some(path) = &self.path else { return };
-        if let Err(error) = write(path, &self.book)
+        self.book.saves += 1;
+        let written = write(path, &self.book).and_then(|()| self.keep_time());
+        if let Err(error) = written
             && self.failure.is_none()
         {
             self.failure = Some(format!("what was spent could not be kept: {error:#}"));
         }
     }
 
+    /// Keeps the time from now on.
+    fn keep_time(&mut self) -> Result<()> {
+        match (&self.pulse, self.path.as_deref().and_then(Path::parent)) {
+            (Some(pulse), _) => pulse.saved(self.book.saves),
+            (None, Some(state)) => {
+                let pulse = Pulse::start(state, self.book.saves).context("could not count time on the way")?;
+                self.pulse = Some(pulse);
+            }
+            (None, None) => {}
+        }
+        Ok(())
+    }
+
     /// Ends the run's count. Says why something could not be written, if so.
     pub fn close(&mut self) -> Option<String> {
-        self.book.run = None;
+        (self.book.run, self.book.session) = (None, None);
         self.save();
+        self.pulse = None;
         self.failure.take()
     }
 }
@@ -162,7 +232,7 @@ fn rebuilt(path: &Path, sessions: &Path) -> Result<(Book, String)> {
         path.display(),
         counted(sessions, "session")
     );
-    Ok((Book { run, features }, told))
+    Ok((Book { run, features, ..Book::default() }, told))
 }
 
 fn write(path: &Path, book: &Book) -> Result<()> {
@@ -208,6 +278,27 @@ mod tests {
         let after = Account::open(folder.path(), folder.path()).unwrap();
         assert!(after.carried_over().is_none());
         assert_eq!((after.run().cost, after.feature("login").cost), (Some(0.0), Some(0.75)));
+    }
+
+    #[test]
+    fn time_that_passed_before_a_kill_is_counted_once() {
+        let folder = tempfile::tempdir().unwrap();
+        let mut account = Account::open(folder.path(), folder.path()).unwrap();
+        account.run_mut().time = Duration::from_secs(1);
+        account.begin_session(Some("login"));
+        account.session_lasts(Duration::from_millis(500));
+        account.save();
+        std::thread::sleep(Duration::from_millis(1500));
+        // No goodbye: a killed run leaves the file as it is.
+        std::mem::forget(account);
+
+        let mut again = Account::open(folder.path(), folder.path()).unwrap();
+        let passed = again.run().time - Duration::from_secs(1);
+        assert!(passed >= Duration::from_millis(900), "{passed:?}");
+        assert_eq!((again.feature("login").time, again.session_time()), (passed, passed + Duration::from_millis(500)));
+        again.save();
+        let after = Account::open(folder.path(), folder.path()).unwrap();
+        assert_eq!(after.run().time, passed + Duration::from_secs(1), "it is in the account by now");
     }
 
     #[test]

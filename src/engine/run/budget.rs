@@ -35,11 +35,15 @@ pub struct Budget {
 
 impl Budget {
     /// Starts counting in this account.
-    pub fn start(mut limits: Limits, prices: Prices, account: Account) -> Self {
+    pub fn start(mut limits: Limits, prices: Prices, mut account: Account) -> Self {
         if prices.model.is_none() {
             limits.run.tokens = limits.run.tokens.or(Some(TOKENS_WITHOUT_PRICE));
         }
-        Self { limits, prices, account, counted: Instant::now(), session: Spent::default(), feature: None, turns: 0 }
+        // From now on time is kept, also what passes before the first session.
+        account.run_mut();
+        account.save();
+        let (counted, session) = (Instant::now(), Spent::default());
+        Self { limits, prices, account, counted, session, feature: None, turns: 0 }
     }
 
     /// Returns the limits as one line for a person.
@@ -69,27 +73,31 @@ impl Budget {
         self.feature = feature.map(str::to_owned);
         self.turns = 0;
         self.count(|spent| spent.sessions += 1);
-        self.account.save();
+        self.account.begin_session(feature);
+        self.save();
     }
 
     /// Goes on with the count of a session that was cut off; `spent` is what it had used.
     pub fn resume_session(&mut self, feature: Option<&str>, spent: Spent) {
         self.tick();
         self.turns = spent.turns;
-        self.session = spent;
+        // Its record ends with its newest event, and the account with the kill.
+        self.session = Spent { time: spent.time.max(self.account.session_time()), ..spent };
+        self.account.begin_session(feature);
         self.feature = feature.map(str::to_owned);
         // A run that ended with an error closed its count; the session is the first of this one.
         if self.account.run().sessions == 0 {
             self.account.run_mut().sessions = 1;
         }
-        self.account.save();
+        self.save();
     }
 
     /// Ends the count of this session and returns what it used.
     pub fn end_session(&mut self) -> Spent {
         self.tick();
         self.feature = None;
-        self.account.save();
+        self.account.end_session();
+        self.save();
         std::mem::take(&mut self.session)
     }
 
@@ -155,7 +163,7 @@ impl Budget {
         // The session has ended its count, and the feature goes on with its own.
         if let Some(id) = feature {
             self.account.feature_mut(id).add(usage, cost);
-            self.account.save();
+            self.save();
         }
         cost
     }
@@ -164,8 +172,13 @@ impl Budget {
         let cost = price.map(|price| price.cost(usage));
         self.tick();
         self.count(|spent| spent.add(usage, cost));
-        self.account.save();
+        self.save();
         cost
+    }
+
+    fn save(&mut self) {
+        self.account.session_lasts(self.session.time);
+        self.account.save();
     }
 
     /// Counts the time since the last count.

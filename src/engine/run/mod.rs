@@ -8,6 +8,7 @@ pub mod limits;
 pub mod lock;
 pub mod meanwhile;
 pub mod pick;
+mod pulse;
 pub mod records;
 pub mod stop;
 

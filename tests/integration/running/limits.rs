@@ -217,6 +217,40 @@ fn a_count_that_was_lost_is_added_up_from_the_records_and_goes_on() {
 }
 
 #[test]
+fn the_time_in_which_a_killed_run_heard_nothing_binds_the_next_one() {
+    let long = session([reply([bash("touch half; sleep 60")])]);
+    let project = Project::ready().feature("a", "test -f a").model([long]);
+    let mut child = project.start(["run"]);
+    let begun = Instant::now();
+    while !project.root().join("half").exists() && begun.elapsed() < Duration::from_secs(60) {
+        std::thread::sleep(Duration::from_millis(20));
+    }
+    // The command runs on, and no event comes.
+    std::thread::sleep(Duration::from_secs(4));
+    child.kill().unwrap();
+    child.wait().unwrap();
+    let killed = fs::read(project.state().join("spent.json")).unwrap();
+    let since = fs::read(project.state().join("spent.since")).unwrap();
+
+    let of_session = ["run", "--continue", "--sessions", "1", "--set", "budget.session_time=3s"];
+    project.run(of_session).exits(3).tells("the session's time budget of 3s is used up");
+    for (limits, told) in [
+        (["--time", "3s"], "the time budget of 3s is used up"),
+        (["--set", "budget.feature_time=3s"], "the feature's time budget of 3s is used up"),
+    ] {
+        fs::write(project.state().join("spent.json"), &killed).unwrap();
+        fs::write(project.state().join("spent.since"), &since).unwrap();
+        let run = project.run([&["run"][..], &limits].concat());
+        run.exits(3).tells("goes on with what the killed run had used: 1 session, ").tells(told);
+    }
+    assert_eq!(project.played().requests().len(), 1, "no limit left time for another request");
+
+    let books: Value = serde_json::from_slice(&killed).unwrap();
+    let counted = books["run"]["time"]["secs"].as_u64().unwrap();
+    assert!(counted < 3, "the command is not in the account itself: {books}");
+}
+
+#[test]
 fn a_time_limit_ends_the_run_before_the_next_request() {
     let slow = session([reply([bash("sleep 0.4")]), reply([hand_over()])]);
     let project = Project::ready().feature("a", "test -f a").model([slow]);
