@@ -46,7 +46,8 @@ const ARROWS: [(&str, &[&str]); 14] = [
 ];
 
 /// What the checklist may name of the gate: the check and what one run of it found, never the running.
-const GATE_FOR_CHECKLIST: [&str; 7] = ["Check", "Verdict", "Finding", "Red", "Kind", "check", "verdict"];
+const GATE_FOR_CHECKLIST: [&str; 9] =
+    ["Check", "Verdict", "Finding", "Red", "Kind", "Rules", "Skips", "check", "verdict"];
 
 /// Words that may stand in one place only, and that place.
 const CONFINED: [(&str, &[&str]); 20] = [
