@@ -76,3 +76,58 @@ fn ours(lock: &Path, size: usize) -> Option<File> {
     let found = file.metadata().ok()?;
     (found.is_file() && found.nlink() == 2 && found.len() == size as u64).then_some(file)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Moves the branch in a folder as `branch` does.
+    fn put(folder: &Path, text: &str) {
+        let (spare, lock, file) = (Spare(folder.join(NAME)), folder.join("main.lock"), folder.join("main"));
+        spare.lock(&lock, text.as_bytes()).unwrap();
+        spare.replace(&lock, &file).unwrap();
+        assert_eq!((fs::read_to_string(&file).unwrap().as_str(), lock.exists()), (text, false));
+    }
+
+    fn inode(path: &Path) -> u64 {
+        fs::metadata(path).unwrap().ino()
+    }
+
+    #[test]
+    fn two_files_take_turns_and_no_third_is_made() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, spare) = (folder.path().join("main"), folder.path().join(NAME));
+        ["one\n", "two\n"].iter().for_each(|text| put(folder.path(), text));
+        let (first, second) = (inode(&spare), inode(&file));
+        put(folder.path(), "six\n");
+        assert_eq!((inode(&file), inode(&spare)), (first, second));
+    }
+
+    #[test]
+    fn what_others_name_too_is_never_written_to() {
+        let folder = tempfile::tempdir().unwrap();
+        let (spare, other) = (folder.path().join(NAME), folder.path().join("other"));
+        ["one\n", "two\n"].iter().for_each(|text| put(folder.path(), text));
+        fs::hard_link(&spare, &other).unwrap();
+        put(folder.path(), "six\n");
+        assert_eq!(fs::read_to_string(&other).unwrap(), "one\n");
+        // As a kill between the swap and the last rename leaves it: the branch itself is the spare one.
+        fs::remove_file(&spare).unwrap();
+        fs::hard_link(folder.path().join("main"), &spare).unwrap();
+        let error = Spare(spare).lock(&folder.path().join("main.lock"), b"ten\n");
+        assert!(error.is_ok());
+        assert_eq!(fs::read_to_string(folder.path().join("main")).unwrap(), "six\n");
+    }
+
+    #[test]
+    fn who_holds_the_lock_keeps_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let lock = folder.path().join("main.lock");
+        fs::write(&lock, "git's").unwrap();
+        let refused = Spare(folder.path().join(NAME)).lock(&lock, b"one\n").unwrap_err();
+        assert_eq!(
+            (refused.kind(), fs::read_to_string(&lock).unwrap().as_str()),
+            (io::ErrorKind::AlreadyExists, "git's")
+        );
+    }
+}
