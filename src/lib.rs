@@ -34,8 +34,10 @@
 //! - a tool: one file in `tools/`, its description in `tools/definitions.rs`, one arm in `Toolbox::dispatch`
 //! - a text the model reads: one file in `templates/prompts/`, one struct in `prompts`
 //! - a file memory starts with: one file in `templates/memory/`, one row in `prompts/seeds.rs`; who may write it:
-//!   `memory/rules/guard.rs`
+//!   `memory/rules/guard.rs`, how much: `memory/rules/caps.rs`
 //! - a rule about when a feature is proven: `Gate::judge`; a new kind of result: `gate::Finding`
+//! - which files of a check are pinned: `gate/named.rs`; what a text does with a file that it names:
+//!   `gate/executed/roles.rs`; what tools load by themselves: `gate/soft/table.rs`
 //! - which feature comes next, and why none can: `engine/run/pick.rs`
 //! - a step after every session: `engine/session/hook.rs`
 //! - what a commit says of a feature, and so its history: `engine/verify/facts.rs`, how it is shown in `cli/show.rs`
