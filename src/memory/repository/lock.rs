@@ -25,7 +25,14 @@ const PATIENCE: Duration = Duration::from_secs(30);
 
 /// The right to write; given back when dropped. The kernel takes it from a killed process.
 pub(in crate::memory) struct WriteLock {
-    _file: File,
+    file: File,
+}
+
+impl Drop for WriteLock {
+    /// Closing is not enough: a child that another thread just forked holds the file open until it runs its program.
+    fn drop(&mut self) {
+        let _ = rustix::fs::flock(&self.file, FlockOperation::Unlock);
+    }
 }
 
 impl WriteLock {
@@ -37,7 +44,7 @@ impl WriteLock {
     pub(in crate::memory) fn if_free(state: &Path) -> Option<Self> {
         let file = open(state, &Self::path(state)).ok()?;
         rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok()?;
-        Some(Self { _file: file })
+        Some(Self { file })
     }
 
     /// Takes the lock; a wait of more than a second is told to `notice`.
@@ -48,7 +55,7 @@ impl WriteLock {
         let mut silent = true;
         loop {
             match rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive) {
-                Ok(()) => return Ok(Self { _file: file }),
+                Ok(()) => return Ok(Self { file }),
                 Err(Errno::WOULDBLOCK | Errno::INTR) => {}
                 Err(error) => return Err(error).with_context(|| format!("could not lock `{}`", path.display())),
             }
@@ -91,6 +98,16 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         drop(WriteLock::take(folder.path(), &|_| panic!("waited")).unwrap());
         drop(WriteLock::take(folder.path(), &|_| panic!("waited")).unwrap());
+    }
+
+    #[test]
+    fn a_copy_of_the_file_that_a_forked_child_has_keeps_nobody_waiting() {
+        let folder = tempfile::tempdir().unwrap();
+        let held = WriteLock::take(folder.path(), &|_| {}).unwrap();
+        let copy = held.file.try_clone().unwrap();
+        drop(held);
+        assert!(WriteLock::if_free(folder.path()).is_some());
+        drop(copy);
     }
 
     #[test]
