@@ -114,6 +114,9 @@ impl Project {
         let quiet = ["-c", "gc.auto=0", "-c", "maintenance.auto=false", "--literal-pathspecs"];
         let mut command = process::Command::new("git", &[], &self.root, self.environment.clone());
         command.args = fixed.iter().chain(&quiet).chain(args).map(Into::into).collect();
+        if let Some(path) = command.env.get_mut("PATH") {
+            *path = process::path_outside(path, &self.root);
+        }
         command.env.insert("GIT_TERMINAL_PROMPT".into(), "0".into());
         committed::pin_down(&mut command.env, self.repository.path(), &self.common_dir, &self.root);
         command.stdin = stdin;

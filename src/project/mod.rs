@@ -33,7 +33,6 @@ mod written;
 
 use crate::failure::Failure;
 use crate::failure::Kind;
-use crate::process;
 use crate::process::Interrupt;
 use crate::sandbox;
 use crate::sandbox::Git;
@@ -152,10 +151,6 @@ impl Project {
         repository.set_workdir(&root, false).context("could not name the working tree")?;
         let common_dir: PathBuf = repository.commondir().components().collect();
         [&root, &common_dir].into_iter().try_for_each(|path| require_text(path))?;
-        let mut environment = environment;
-        if let Some(path) = environment.get_mut("PATH") {
-            *path = process::path_outside(path, &root);
-        }
         let pointer = Pointer::of(&root);
         Ok(Some(Self {
             root,

@@ -8,6 +8,7 @@ use git2::Repository;
 use git2::RepositoryOpenFlags;
 use std::ffi::OsStr;
 use std::fs;
+use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
 
@@ -105,9 +106,13 @@ fn require_own_git(dir: &Path, holder: &Path) -> Result<(), Failure> {
 /// Returns the nearest folder around `dir` whose `.git` is or leads to this repository.
 fn holder(dir: &Path, repository: &Repository) -> Option<PathBuf> {
     let dir = dir.canonicalize().ok()?;
+    let git = repository.path().symlink_metadata().ok()?;
     let leads = |folder: &&Path| {
-        folder.join(".git").symlink_metadata().is_ok()
-            && Repository::open(folder).is_ok_and(|found| found.path() == repository.path())
+        folder.join(".git").symlink_metadata().is_ok_and(|found| {
+            // The usual case, without opening it once more.
+            (found.dev(), found.ino()) == (git.dev(), git.ino())
+                || Repository::open(folder).is_ok_and(|found| found.path() == repository.path())
+        })
     };
     dir.ancestors().find(leads).map(Path::to_owned)
 }
