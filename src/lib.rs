@@ -38,9 +38,9 @@
 //! - a rule about when a feature is proven: `Gate::judge`; a new kind of result: `gate::Finding`
 //! - which files of a check are pinned: `gate/named.rs`; what a text does with a file that it names:
 //!   `gate/executed/roles.rs`; what tools load by themselves: `gate/soft/table.rs`
-//! - which feature comes next, and why none can: `engine/run/pick.rs`
+//! - which feature comes next, and why none can: `engine/pick.rs`
 //! - a step after every session: `engine/session/hook.rs`
-//! - what a commit says of a feature, and so its history: `engine/verify/facts.rs`, how it is shown in `cli/show.rs`
+//! - what a commit says of a feature, and so its history: `engine/facts.rs`, how it is shown in `cli/show.rs`
 //! - when a run gives up though features are left: `engine/run/breaker.rs`; when two failures are equal: `gate/failure.rs`
 //! - a form of checklist to import: one file in `checklist/import/`
 //! - an event: `event.rs`, how a person hears of it in `cli/narration.rs`, how it is read back in `cli/past.rs`

@@ -39,6 +39,9 @@ use crate::secrets::Secrets;
 const EVENTS: &str = "events.jsonl";
 const ARTIFACTS: &str = "artifacts";
 
+/// Why a session ended that a kill or a crash cut off.
+pub const CUT_OFF: &str = "interrupted, longhaul itself was stopped";
+
 /// Writes the events of one session, line by line.
 pub struct Transcript {
     folder: PathBuf,

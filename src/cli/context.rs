@@ -11,8 +11,9 @@ use crate::config::Environment;
 use crate::config::File;
 use crate::config::Sources;
 use crate::config::Trust;
-use crate::engine::run::custody::SHARED;
-use crate::engine::run::custody::same_text;
+use crate::engine::custody::SHARED;
+use crate::engine::custody::same_text;
+use crate::engine::session::mend;
 use crate::engine::settings::Read;
 use crate::engine::workspace::Access;
 use crate::engine::workspace::Workspace;
@@ -90,6 +91,9 @@ impl Context {
         }
         let directory = &self.environment.directory;
         let mut workspace = Workspace::open(directory, access, &settings, self.clock, &*self.output, &interrupt)?;
+        if access == Access::Work {
+            mend::before_work(&workspace)?;
+        }
         let output = Arc::clone(&self.output);
         workspace.memory.on_notice(move |text| output.warn(text));
         work(&mut workspace)

@@ -54,7 +54,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
             .iter()
             .for_each(|line| output.data(&format!("import    {line}")));
     }
-    if args.spec.is_none() || !engine::run::needs_initializer(&workspace, &checklist)? {
+    if args.spec.is_none() || !engine::run::initializer::due(&workspace, &checklist, false)? {
         output.data(next(&done));
         return Ok(Code::Done);
     }

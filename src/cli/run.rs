@@ -8,7 +8,7 @@ use super::line::Line;
 use super::line::Tone;
 use crate::engine;
 use crate::engine::prepare::Dirty;
-use crate::engine::session::resume::Start;
+use crate::engine::run::resume::Start;
 use crate::engine::settings::Settings;
 use crate::engine::workspace::Access;
 use crate::failure::Failure;

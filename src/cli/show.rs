@@ -40,7 +40,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
 }
 
 fn feature(workspace: &Workspace, id: &str, json: bool, context: &Context) -> Result<()> {
-    let history = engine::verify::facts::history(&workspace.memory, id)?;
+    let history = engine::facts::history(&workspace.memory, id)?;
     let (feature, state) = engine::commands::status::feature(workspace, id)?;
     if json {
         let form = form(&feature["check"]);

@@ -7,9 +7,15 @@
 //! commands     what a person asks for beside a run
 //! run ─► prepare ─► session ─► verify      a run prepares the project, holds sessions, and each ends in a verdict
 //! workspace    a project with its memory, opened for one of these
+//! budget       what a run, a session and a feature may use, and have used
+//! facts        what a commit of memory says of a feature, and how it is read back
 //! ```
 
+pub mod budget;
 pub mod commands;
+pub mod custody;
+pub mod facts;
+pub mod pick;
 pub mod prepare;
 pub mod run;
 pub mod session;

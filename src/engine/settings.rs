@@ -1,7 +1,7 @@
 //! What the engine needs to know, settled once at the start of a command.
 
-use crate::engine::run::limits::Limits;
-use crate::engine::run::limits::Prices;
+use crate::engine::budget::limits::Limits;
+use crate::engine::budget::limits::Prices;
 use crate::gate;
 use crate::memory::Caps;
 use crate::memory::Screen;

@@ -2,9 +2,9 @@
 //! the way of opening it.
 
 use crate::clock::Clock;
-use crate::engine::run::lock::RunLock;
 use crate::engine::settings::Settings;
 use crate::engine::workspace;
+use crate::engine::workspace::lock::RunLock;
 use crate::memory;
 use crate::memory::Checkup;
 use crate::memory::Fault;

@@ -10,5 +10,4 @@ pub mod init;
 pub mod inventory;
 pub mod preview;
 pub mod restore;
-pub mod review;
 pub mod status;

@@ -2,8 +2,8 @@
 
 use crate::checklist::Checklist;
 use crate::driver::Opening;
-use crate::engine::run::account::Spent;
-use crate::engine::run::pick;
+use crate::engine::budget::account::Spent;
+use crate::engine::pick;
 use crate::engine::session;
 use crate::engine::session::Session;
 use crate::engine::session::opening;

@@ -2,12 +2,12 @@
 
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::engine::budget::account::Spent;
+use crate::engine::budget::account::paid;
+use crate::engine::facts;
+use crate::engine::pick;
 use crate::engine::run;
-use crate::engine::run::account::Spent;
-use crate::engine::run::account::paid;
-use crate::engine::run::pick;
 use crate::engine::verify::checkout;
-use crate::engine::verify::facts;
 use crate::engine::workspace::Workspace;
 use crate::failure::Failure;
 use crate::failure::Kind;
@@ -98,7 +98,7 @@ pub fn report(ws: &mut Workspace) -> Result<Report> {
         done: required().filter(|feature| feature.is_done()).count(),
         accepted: required().filter(|feature| feature.is_done() && !feature.passes).count(),
         already_green: required().filter(|feature| checklist.state(&feature.id, &tree) == State::AlreadyGreen).count(),
-        next: if run::needs_initializer(ws, &checklist)? {
+        next: if run::initializer::due(ws, &checklist, false)? {
             Some("the initializer".to_owned())
         } else {
             pick::pick(&checklist, &tree).map(|feature| feature.id.clone())

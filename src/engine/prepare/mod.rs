@@ -1,6 +1,5 @@
 //! Before anything runs in a project: what a killed session left is finished, edits are taken over, the tree is clean.
 
-pub mod mend;
 pub mod recover;
 
 use crate::engine::session;

@@ -11,12 +11,10 @@ use crate::failure::Failure;
 use crate::memory::Filter;
 use crate::project::Marks;
 use crate::transcript;
+use crate::transcript::CUT_OFF;
 use crate::transcript::Transcript;
 use anyhow::Result;
 use serde_json::Value;
-
-/// Why a session ended that a kill or a crash cut off.
-pub const CUT_OFF: &str = "interrupted, longhaul itself was stopped";
 
 /// Finishes the session that a kill or a crash cut off, if there is one, and returns its number.
 ///
@@ -84,17 +82,4 @@ fn what_it_was(ws: &Workspace, number: u32, start: &Value) -> Result<String> {
         Some(commit) => format!("feature: {id}, recorded before the end: {}", commit.subject),
         None => format!("feature: {id}, check not run"),
     })
-}
-
-/// Says that the session before `number` was cut off, for the one that follows it.
-pub fn newest_interrupted(ws: &Workspace, number: u32) -> Result<Option<String>> {
-    let before = transcript::sessions(&ws.sessions())?.into_iter().filter(|known| *known < number).max();
-    let Some(before) = before else { return Ok(None) };
-    let events = transcript::read(&ws.sessions(), before)?;
-    let cut = events.iter().any(|event| event["type"] == "session_ended" && event["reason"] == CUT_OFF);
-    Ok(cut.then(|| {
-        format!(
-            "session {before} was interrupted; what it left uncommitted, if anything, is in the newest `wip` commit"
-        )
-    }))
 }

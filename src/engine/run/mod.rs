@@ -1,36 +1,30 @@
 //! A run: sessions until every required feature is proven, or a reason to stop.
 
-pub mod account;
 pub mod breaker;
-pub mod budget;
-pub mod custody;
-pub mod limits;
-pub mod lock;
+pub mod initializer;
 pub mod meanwhile;
-pub mod pick;
-mod pulse;
-pub mod records;
+pub mod resume;
+pub mod review;
 pub mod stop;
 
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::clock::duration;
-use crate::engine::commands::review;
-use crate::engine::commands::review::Checks;
+use crate::engine::budget::Budget;
+use crate::engine::budget::account::Account;
+use crate::engine::budget::account::Spent;
 use crate::engine::counted;
+use crate::engine::pick;
 use crate::engine::prepare;
 use crate::engine::prepare::Dirty;
-use crate::engine::run::account::Account;
-use crate::engine::run::account::Spent;
 use crate::engine::run::breaker::Breaker;
 use crate::engine::run::breaker::Cause;
-use crate::engine::run::budget::Budget;
+use crate::engine::run::resume::Start;
+use crate::engine::run::review::Checks;
 use crate::engine::run::stop::Stop;
 use crate::engine::session::hold;
 use crate::engine::session::hold::Held;
-use crate::engine::session::resume;
-use crate::engine::session::resume::Resumed;
-use crate::engine::session::resume::Start;
+use crate::engine::session::resumed::Resumed;
 use crate::engine::verify::Before;
 use crate::engine::verify::checkout;
 use crate::engine::verify::sweep;
@@ -42,7 +36,6 @@ use crate::failure::Kind;
 use crate::gate::Finding;
 use crate::gate::Reuse;
 use crate::gate::Verdict;
-use crate::memory::SPEC;
 use crate::provider::Client;
 use crate::sandbox::Level;
 use crate::sandbox::Reach;
@@ -123,7 +116,7 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
     let checklist = ws.checklist()?;
     let tree = ws.head()?.tree;
     require_branch(ws, so_far)?;
-    if initializer_due(ws, &checklist, so_far)? {
+    if initializer::due(ws, &checklist, so_far.initialized)? {
         return initialize(ws, budget, so_far);
     }
     if checklist.features().is_empty() {
@@ -175,11 +168,6 @@ fn require_branch(ws: &Workspace, so_far: &SoFar) -> Result<()> {
         .into())
 }
 
-/// Tells whether an initializer session is due.
-pub fn needs_initializer(ws: &Workspace, checklist: &Checklist) -> Result<bool> {
-    initializer_due(ws, checklist, &SoFar::default())
-}
-
 /// Holds one initializer session and returns what it still has to leave behind.
 pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
     prepare::prepare(ws, Dirty::Refuse)?;
@@ -196,24 +184,6 @@ pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
             hold::missing_after_initializer(ws, &checklist)
         }
     }
-}
-
-/// Tells whether the checklist has to be written, or finished, by an initializer session first.
-fn initializer_due(ws: &Workspace, checklist: &Checklist, so_far: &SoFar) -> Result<bool> {
-    let features = checklist.features();
-    if features.is_empty() {
-        return Ok(ws.memory.read(SPEC)?.is_some());
-    }
-    if features.iter().any(|feature| feature.draft) {
-        return Ok(true);
-    }
-    let needed = checklist.needed();
-    let without_check =
-        |feature: &Feature| needed.contains(feature.id.as_str()) && feature.check.is_none() && !feature.is_done();
-    let given = |feature: &Feature| feature.check.as_ref().is_some_and(|check| check.approved_by == "initializer");
-    let unfinished = features.iter().any(without_check)
-        || (features.iter().any(given) && !hold::missing_after_initializer(ws, checklist)?.is_empty());
-    Ok(unfinished && !so_far.initialized)
 }
 
 /// Everything is proven or accepted; the last word is a sweep at the final commit.

@@ -1,7 +1,7 @@
 //! The user's own commands around a session: each is bounded, and a failure is told and never fatal.
 
 use crate::clock::duration;
-use crate::engine::run::budget::Budget;
+use crate::engine::budget::Budget;
 use crate::engine::session::Session;
 use crate::engine::workspace::Workspace;
 use crate::process;

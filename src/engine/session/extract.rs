@@ -8,12 +8,12 @@ use crate::driver::Ending;
 use crate::driver::Meter;
 use crate::driver::Opening;
 use crate::driver::Texts;
+use crate::engine::budget::Budget;
+use crate::engine::budget::account::Spent;
 use crate::engine::counted;
-use crate::engine::run::account::Spent;
-use crate::engine::run::budget::Budget;
 use crate::engine::session::Session;
 use crate::engine::session::course::Course;
-use crate::engine::session::hold;
+use crate::engine::session::nudges;
 use crate::engine::session::opening;
 use crate::engine::settings::Extract;
 use crate::engine::workspace::Workspace;
@@ -126,7 +126,7 @@ fn write(
         clear_at: ws.settings.clear_at,
         deadline: Some(Instant::now() + patience),
         // Who has no more to note may end without a word.
-        texts: Texts { empty: String::new(), ..hold::texts(ws.settings.max_tokens)? },
+        texts: Texts { empty: String::new(), ..nudges::texts(ws.settings.max_tokens)? },
     };
     let origin = ws.origin(Some(session.number), session.feature.as_deref());
     let artifacts = Artifacts::new(&session.artifacts, &ws.settings.secrets);

@@ -5,15 +5,12 @@ use crate::checklist::Feature;
 use crate::driver;
 use crate::driver::Driver;
 use crate::driver::Ending;
-use crate::driver::FUTILE;
-use crate::driver::LARGER;
-use crate::driver::REPEATED;
-use crate::driver::Texts;
+use crate::engine::budget::Budget;
+use crate::engine::budget::account::Spent;
 use crate::engine::commands::feature;
 use crate::engine::counted;
-use crate::engine::run::account::Spent;
-use crate::engine::run::budget::Budget;
-use crate::engine::run::custody;
+use crate::engine::custody;
+use crate::engine::facts::Fact;
 use crate::engine::session;
 use crate::engine::session::Began;
 use crate::engine::session::Session;
@@ -21,13 +18,13 @@ use crate::engine::session::around;
 use crate::engine::session::hook;
 use crate::engine::session::hook::Report;
 use crate::engine::session::install;
+use crate::engine::session::nudges;
 use crate::engine::session::opening;
 use crate::engine::session::recall;
 use crate::engine::session::recall::Question;
 use crate::engine::session::reminding::Reminding;
-use crate::engine::session::resume::Cut;
-use crate::engine::session::resume::Resumed;
-use crate::engine::verify::facts::Fact;
+use crate::engine::session::resumed::Cut;
+use crate::engine::session::resumed::Resumed;
 use crate::engine::verify::sweep;
 use crate::engine::workspace::Workspace;
 use crate::engine::workspace::named;
@@ -39,7 +36,6 @@ use crate::memory::INIT;
 use crate::process::Exit;
 use crate::process::Finished;
 use crate::prompts;
-use crate::prompts::Nudges;
 use crate::prompts::Recalled;
 use crate::provider::Client;
 use crate::provider::ModelSetting;
@@ -305,18 +301,7 @@ fn asking(ws: &Workspace, budget: &mut Budget) -> Result<driver::Settings> {
         window: ws.settings.window,
         clear_at: ws.settings.clear_at,
         deadline: budget.time_left().map(|left| Instant::now() + left),
-        texts: texts(ws.settings.max_tokens)?,
-    })
-}
-
-/// Renders what the agent may be told on the way.
-pub fn texts(max_tokens: u32) -> Result<Texts> {
-    let nudges = Nudges { max_tokens, larger: LARGER, repeated: REPEATED, futile: FUTILE };
-    Ok(Texts {
-        almost_full: nudges.almost_full()?,
-        cut_off: nudges.cut_off()?,
-        empty: nudges.empty()?,
-        repeated: nudges.repeated()?,
+        texts: nudges::texts(ws.settings.max_tokens)?,
     })
 }
 

@@ -5,20 +5,20 @@
 
 use crate::checklist;
 use crate::driver::Ending;
+use crate::engine::budget::Budget;
 use crate::engine::counted;
-use crate::engine::prepare::mend;
-use crate::engine::run::budget::Budget;
-use crate::engine::run::custody;
-use crate::engine::run::pick;
+use crate::engine::custody;
+use crate::engine::facts::Fact;
+use crate::engine::pick;
 use crate::engine::session::Session;
 use crate::engine::session::around;
 use crate::engine::session::astray;
 use crate::engine::session::expire;
 use crate::engine::session::extract;
+use crate::engine::session::mend;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
 use crate::engine::verify::Outcome;
-use crate::engine::verify::facts::Fact;
 use crate::engine::verify::sweep;
 use crate::engine::verify::sweep::Swept;
 use crate::engine::workspace::Occasion;

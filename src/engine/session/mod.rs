@@ -8,14 +8,15 @@ pub mod extract;
 pub mod hold;
 pub mod hook;
 pub mod install;
+pub mod mend;
+pub mod nudges;
 pub mod opening;
 pub mod rank;
 pub mod recall;
 pub mod reminding;
-pub mod resume;
-pub mod voice;
+pub mod resumed;
 
-use crate::engine::run::account::Spent;
+use crate::engine::budget::account::Spent;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::gate::Reuse;

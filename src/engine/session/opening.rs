@@ -6,8 +6,7 @@ use crate::checklist::newest_progress;
 use crate::clock::duration;
 use crate::driver::Opening;
 use crate::engine::counted;
-use crate::engine::prepare::recover;
-use crate::engine::run::pick;
+use crate::engine::pick;
 use crate::engine::session::Session;
 use crate::engine::workspace::Workspace;
 use crate::gate::Check;
@@ -26,6 +25,8 @@ use crate::prompts::Rules;
 use crate::prompts::Script;
 use crate::tools;
 use crate::tools::line;
+use crate::transcript;
+use crate::transcript::CUT_OFF;
 use anyhow::Result;
 use std::fs;
 
@@ -50,7 +51,7 @@ pub fn open(
     let limits = &ws.settings.tool_limits;
     let (bash_limit, bash_most) = (duration::spell(limits.usual), duration::spell(limits.most));
     let memory_protocol = ws.settings.tools == tools::Declared::Custom;
-    let notices: Vec<String> = recover::newest_interrupted(ws, session.number)?.into_iter().collect();
+    let notices: Vec<String> = newest_interrupted(ws, session.number)?.into_iter().collect();
     match &session.feature {
         Some(id) => Ok(Opening {
             system: Rules { bash_limit, bash_most, memory_protocol }.render()?,
@@ -260,6 +261,19 @@ fn files(ws: &Workspace) -> Vec<String> {
     names.sort();
     names.truncate(FILES);
     names
+}
+
+/// Says that the session before `number` was cut off, for the one that follows it.
+fn newest_interrupted(ws: &Workspace, number: u32) -> Result<Option<String>> {
+    let before = transcript::sessions(&ws.sessions())?.into_iter().filter(|known| *known < number).max();
+    let Some(before) = before else { return Ok(None) };
+    let events = transcript::read(&ws.sessions(), before)?;
+    let cut = events.iter().any(|event| event["type"] == "session_ended" && event["reason"] == CUT_OFF);
+    Ok(cut.then(|| {
+        format!(
+            "session {before} was interrupted; what it left uncommitted, if anything, is in the newest `wip` commit"
+        )
+    }))
 }
 
 #[cfg(test)]

@@ -5,7 +5,7 @@
 
 use crate::clock::Clock;
 use crate::driver::Meter;
-use crate::engine::run::budget::Budget;
+use crate::engine::budget::Budget;
 use crate::engine::session::rank;
 use crate::engine::settings;
 use crate::engine::workspace::Workspace;

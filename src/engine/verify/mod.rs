@@ -1,13 +1,12 @@
 //! Runs a check through the gate and commits what it found: the one place where a feature's state follows a verdict.
 
 pub mod checkout;
-pub mod facts;
 pub mod sweep;
 
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
-use crate::engine::verify::facts::Fact;
+use crate::engine::facts::Fact;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;

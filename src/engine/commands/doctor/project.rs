@@ -3,10 +3,10 @@
 use super::Finding;
 use super::Machine;
 use super::checks;
-use crate::engine::run::lock;
-use crate::engine::run::lock::Held;
 use crate::engine::settings::Settings;
 use crate::engine::workspace::Workspace;
+use crate::engine::workspace::lock;
+use crate::engine::workspace::lock::Held;
 use crate::gate;
 use crate::project::Project;
 use crate::project::listed;

@@ -4,16 +4,18 @@
 //! from memory.
 
 use crate::driver::Past;
+use crate::engine::budget::records::used;
+use crate::engine::pick;
 use crate::engine::prepare;
 use crate::engine::prepare::Dirty;
-use crate::engine::run;
+use crate::engine::run::initializer;
 use crate::engine::run::meanwhile;
-use crate::engine::run::pick;
-use crate::engine::run::records::used;
 use crate::engine::session;
 use crate::engine::session::Began;
 use crate::engine::session::Session;
 use crate::engine::session::reminding;
+use crate::engine::session::resumed::Cut;
+use crate::engine::session::resumed::Resumed;
 use crate::engine::verify::Before;
 use crate::engine::workspace::Workspace;
 use crate::memory::Filter;
@@ -21,7 +23,6 @@ use crate::memory::ToolUse;
 use crate::message::ToolCall;
 use crate::transcript;
 use anyhow::Result;
-use std::collections::BTreeSet;
 use std::time::Instant;
 
 /// Where a run begins.
@@ -31,19 +32,6 @@ pub enum Start {
     Afresh,
     /// In the middle of the session that was cut off, if there is one.
     Continue,
-}
-
-/// A session as it was when it was cut off.
-pub struct Resumed {
-    pub session: Session,
-    pub cut: Cut,
-}
-
-/// What the agent knew when it was cut off.
-pub struct Cut {
-    pub past: Past,
-    /// Paths of notes it had seen.
-    pub seen: BTreeSet<String>,
 }
 
 /// Brings the project to where a run may begin; returns the session that it goes on with, if so.
@@ -124,7 +112,7 @@ fn settled(ws: &mut Workspace, session: &Session) -> Result<Option<String>> {
     }
     let checklist = ws.checklist()?;
     let Some(id) = &session.feature else {
-        let due = run::needs_initializer(ws, &checklist)?;
+        let due = initializer::due(ws, &checklist, false)?;
         return Ok((!due).then(|| "the checklist needs no initializer any more".to_owned()));
     };
     if was_judged_at_its_end(ws, session.number, id)? {

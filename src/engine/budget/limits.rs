@@ -1,8 +1,8 @@
 //! How much may be used, what things cost, and both in words.
 
 use crate::clock::duration;
+use crate::engine::budget::account::Spent;
 use crate::engine::counted;
-use crate::engine::run::account::Spent;
 use crate::message::Usage;
 use std::time::Duration;
 

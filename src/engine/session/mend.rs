@@ -30,7 +30,7 @@ pub(in crate::engine) fn after_session(ws: &Workspace, session: &Session) -> Res
 }
 
 /// Mends what a crash or a killed session left broken, and says so.
-pub(in crate::engine) fn before_work(ws: &Workspace) -> Result<()> {
+pub fn before_work(ws: &Workspace) -> Result<()> {
     set_aside_stale_locks(ws)?;
     if ws.project.is_whole(None) {
         return Ok(());

@@ -1,14 +1,16 @@
 //! A project with its memory, opened for one command.
 
+pub mod lock;
+pub mod voice;
+
 use crate::checklist::Checklist;
 use crate::checklist::ParseProblem;
 use crate::clock::Clock;
-use crate::engine::prepare::mend;
-use crate::engine::run::lock::RunLock;
-use crate::engine::session::voice::Voice;
+use crate::engine::facts;
+use crate::engine::facts::Fact;
 use crate::engine::settings::Settings;
-use crate::engine::verify::facts;
-use crate::engine::verify::facts::Fact;
+use crate::engine::workspace::lock::RunLock;
+use crate::engine::workspace::voice::Voice;
 use crate::event::Event;
 use crate::event::Sink;
 use crate::failure::Failure;
@@ -155,9 +157,6 @@ impl<'a> Workspace<'a> {
                 "a `longhaul memory purge` was ended before it had removed all: run it again with the same text; with any \
                  other of 6 bytes it ends too, and leaves the text where it had not come to yet",
             );
-        }
-        if access == Access::Work {
-            mend::before_work(&ws)?;
         }
         Ok(ws)
     }

@@ -1,9 +1,9 @@
 //! What was used, as the records of the sessions tell it.
 
-use crate::engine::prepare::recover::CUT_OFF;
-use crate::engine::run::account::Spent;
-use crate::engine::run::account::paid;
+use crate::engine::budget::account::Spent;
+use crate::engine::budget::account::paid;
 use crate::transcript;
+use crate::transcript::CUT_OFF;
 use anyhow::Result;
 use jiff::Timestamp;
 use serde_json::Value;

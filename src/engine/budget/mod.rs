@@ -2,17 +2,22 @@
 //!
 //! Asked in one place, before each request. A cost that is not known is never taken for zero: then tokens bind instead.
 
+pub mod account;
+pub mod limits;
+mod pulse;
+pub mod records;
+
 use crate::clock::duration;
 use crate::driver::Bound;
 use crate::driver::Meter;
 use crate::driver::Whose;
+use crate::engine::budget::account::Account;
+use crate::engine::budget::account::Spent;
+use crate::engine::budget::limits::Limit;
+use crate::engine::budget::limits::Limits;
+use crate::engine::budget::limits::Price;
+use crate::engine::budget::limits::Prices;
 use crate::engine::counted;
-use crate::engine::run::account::Account;
-use crate::engine::run::account::Spent;
-use crate::engine::run::limits::Limit;
-use crate::engine::run::limits::Limits;
-use crate::engine::run::limits::Price;
-use crate::engine::run::limits::Prices;
 use crate::event::Event;
 use crate::message::Usage;
 use std::time::Duration;

@@ -1,11 +1,11 @@
 //! What was used, kept on disk as it is used: a run that was killed goes on counting where it was, and a feature's
 //! count lasts over runs.
 
+use crate::engine::budget::pulse;
+use crate::engine::budget::pulse::Pulse;
+use crate::engine::budget::records;
+use crate::engine::budget::records::Told;
 use crate::engine::counted;
-use crate::engine::run::pulse;
-use crate::engine::run::pulse::Pulse;
-use crate::engine::run::records;
-use crate::engine::run::records::Told;
 use crate::message::Usage;
 use anyhow::Context;
 use anyhow::Result;
