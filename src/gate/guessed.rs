@@ -149,6 +149,17 @@ fn absent_module(word: &str, base: &str) -> Vec<String> {
     own.chain(shadows).map(|path| format!("{base}/{path}")).collect()
 }
 
+/// Returns patterns of what Python would load in place of a module: a package, or a compiled extension. They are patterns so
+/// that nobody is told of what is not there. Beside a module at the root all of the project would be walked over for the latter.
+pub(in crate::gate) fn rivals(path: &str) -> Vec<String> {
+    let Some(module) = path.strip_suffix(".py").filter(|module| !words::is_pattern(module)) else { return Vec::new() };
+    let package = format!("{module}/__init__.*");
+    match module.contains('/') {
+        true => vec![package, format!("{module}.*.so"), format!("{module}[.]so")],
+        false => vec![package],
+    }
+}
+
 /// Returns where the integration test of this name lies: in the crate at hand, or in another of the workspace.
 fn of_cargo(name: &str, bases: &[String], known: Known) -> Vec<String> {
     if name.is_empty() || words::is_pattern(name) || name.contains(['$', '/']) {

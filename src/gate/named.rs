@@ -76,6 +76,7 @@ impl Named {
             if check.rules == Rules::Now {
                 named.add_deciding(&namings, by);
                 named.add_expected(&paths, by, &namings);
+                named.add_rivals(&words, by);
             }
             named.add_guesses(&guesses, by);
         }
@@ -147,10 +148,27 @@ impl Named {
         }
     }
 
+    /// Adds what is loaded in place of the tests whose paths `unittest` reads as names of modules.
+    fn add_rivals(&mut self, words: &[String], by: By) {
+        if !words.iter().any(|word| word == "unittest") {
+            return;
+        }
+        for base in by.bases {
+            let paths = words.iter().filter_map(|word| words::project_path(word, base, by.root));
+            let modules = paths.filter(|path| words::looks_like_test(path) && by.known.holds(path));
+            self.project.extend(modules.flat_map(|path| guessed::rivals(&path)));
+        }
+    }
+
     fn add_guesses(&mut self, guesses: &[Guess], by: By) {
         for guess in guesses {
             match by.known.first(guess) {
-                Some(path) => self.project.extend([path.clone()]),
+                Some(path) => {
+                    self.project.extend([path.clone()]);
+                    if by.rules == Rules::Now {
+                        self.project.extend(guessed::rivals(path));
+                    }
+                }
                 None if by.rules == Rules::Now && !guess.absent.is_empty() => {
                     self.project.extend(guess.absent.iter().cloned());
                 }

@@ -331,6 +331,44 @@ fn a_test_that_is_named_and_not_by_its_path_is_pinned_with_what_is_beside_it_in_
 }
 
 #[test]
+fn what_python_would_load_in_place_of_a_module_is_left_out() {
+    for (named, rival) in [
+        ("tests.test_a", "tests/test_a.abi3.so"),
+        ("tests.test_a.Case.test_b", "tests/test_a.cpython-313-x86_64-linux-gnu.so"),
+        ("tests.test_a", "tests/test_a.so"),
+        ("tests.test_a", "tests/test_a/__init__.py"),
+        ("tests/test_a.py", "tests/test_a.abi3.so"),
+        ("tests/test_a.py", "tests/test_a/__init__.py"),
+        ("test_a", "test_a/__init__.py"),
+    ] {
+        let bench = Bench::new();
+        let module = if rival.starts_with("tests/") { "tests/test_a.py" } else { "test_a.py" };
+        bench.write(module, "x\n");
+        bench.write("tests/test_b.so", "x\n");
+        bench.commit();
+        let text =
+            format!("if false; then python3 -m unittest {named}; fi; [ ! -e {rival} ]; grep after src/product.txt");
+        let check = bench.approve(Check { rules: Rules::Now, ..Check::command(&text) });
+        assert_eq!(check.pins.keys().collect::<Vec<_>>(), [module]);
+        bench.write(rival, "y\n");
+        bench.write("tests/test_b.so", "y\n");
+        bench.write("tests/test_a/data.txt", "what a test reads may lie in a folder of its name\n");
+        bench.work();
+        assert_eq!(bench.finding(&check), Finding::Passed, "{rival} is left out");
+        let difference =
+            bench.gate().difference(&check, &Known::default(), &|id| bench.pinned.borrow().get(id).cloned()).unwrap();
+        assert_eq!(difference, Some(format!("`{rival}` is new beside the files that were approved")));
+        // The twin: without the pin it is there; a package is left out also where the module is absent.
+        let unpinned = Check { pins: BTreeMap::new(), ..check };
+        assert_eq!(
+            bench.finding(&unpinned) == Finding::Passed,
+            rival.ends_with(".py") && !named.contains('/'),
+            "{rival}"
+        );
+    }
+}
+
+#[test]
 fn a_named_test_that_is_not_there_at_approval_may_be_written() {
     for (name, path) in NAMED {
         let bench = Bench::new();

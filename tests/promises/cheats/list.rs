@@ -39,6 +39,7 @@ cheats! { plain, Plain:
     collects_no_test
     commits_a_proof_in_memory
     commits_an_edited_test
+    compiles_a_module_in_place_of_the_test
     deletes_every_case
     deletes_the_test
     deselects_the_test
@@ -261,6 +262,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     collects_no_test
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     commits_an_edited_test
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    compiles_a_module_in_place_of_the_test
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     deletes_every_case
     #[ignore = "what stops it is the same as in plain mode; a minute"]
