@@ -20,8 +20,8 @@ use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
 
-const ANEW: &str = "let it write to `$TMPDIR`; what it only makes anew each time belongs into `.gitignore`, and out of git \
-    with `git rm --cached FILE`, but no test does";
+const ANEW: &str = "if the build makes them, run it and commit what it makes; else let it write to `$TMPDIR`; what it only makes \
+    anew each time belongs into `.gitignore`, and out of git with `git rm --cached FILE`, but no test does";
 const MODE: &str = "commit them with that mode: `git update-index --chmod=+x FILE`, or `-x`";
 
 /// What a look at the tree after a run found.

@@ -139,7 +139,8 @@ impl Idle {
     pub(super) fn nothing(&self, output: &str) -> Option<String> {
         if let Some(name) = &self.stays {
             return Some(format!(
-                "make runs nothing for `{name}`: it is there as a file or a folder, and not `.PHONY`"
+                "make runs nothing for `{name}`: it is there as a file or a folder, and not `.PHONY`; {}",
+                runs_again(name)
             ));
         }
         let said = |name: &String| {
@@ -150,8 +151,17 @@ impl Idle {
             Regex::new(&form).is_ok_and(|form| form.is_match(output))
         };
         let nothing = self.targets.iter().all(said);
-        self.targets.first().filter(|_| nothing).map(|name| format!("make found nothing to do for `{name}`"))
+        let told = |name: &String| format!("make found nothing to do for `{name}`; {}", runs_again(name));
+        self.targets.first().filter(|_| nothing).map(told)
     }
+}
+
+/// Says what lets `make` do something for a target that it takes for made.
+fn runs_again(name: &str) -> String {
+    format!(
+        "if it is made by the build, leave it out of git (`git rm --cached {name}`, and into `.gitignore`), or let the check say \
+         `make -B {name}`, or look at the result in a second line; if it is no file, say `.PHONY: {name}`"
+    )
 }
 
 /// The rules of a `Makefile`, as far as they are plain.
@@ -262,7 +272,8 @@ mod tests {
             task(&words)?.idle(&read, &|name| there.split(' ').any(|path| path == name))?.nothing(output)
         };
         let up_to_date = "make: 'test' is up to date.\n";
-        assert!(nothing("make test", "", up_to_date).unwrap().contains("found nothing to do for `test`"));
+        let told = nothing("make test", "", up_to_date).unwrap();
+        assert!(told.contains("found nothing to do for `test`") && told.contains("`make -B test`"), "{told}");
         assert!(
             nothing("make", "", up_to_date).is_some()
                 && nothing("make lint", "", "make: 'lint' is up to date.\n").is_some()

@@ -52,7 +52,7 @@ fn a_check_that_changes_a_tracked_file_does_not_pass_and_leaves_the_users_tree_a
     assert_eq!(verdict.finding(), Finding::TreeMoved);
     assert_eq!(
         verdict.trial().detail(),
-        "the check changed tracked files: `src/product.txt`; let it write to `$TMPDIR`; what it only makes anew each time belongs into `.gitignore`, and out of git with `git rm --cached FILE`, but no test does"
+        "the check changed tracked files: `src/product.txt`; if the build makes them, run it and commit what it makes; else let it write to `$TMPDIR`; what it only makes anew each time belongs into `.gitignore`, and out of git with `git rm --cached FILE`, but no test does"
     );
     assert_eq!(fs::read_to_string(bench.root().join("src/product.txt")).unwrap(), "after\n");
     assert_eq!(bench.finding(&touching), Finding::Passed);

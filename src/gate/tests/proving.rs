@@ -115,7 +115,7 @@ fn a_check_that_changes_tracked_files_does_not_pass() {
     assert_eq!(verdict.finding(), Finding::TreeMoved);
     let detail = verdict.trial().detail();
     assert!(
-        detail.starts_with("the check changed tracked files: `src/product.txt`; let it write to `$TMPDIR`"),
+        detail.starts_with("the check changed tracked files: `src/product.txt`; if the build makes them, run it and commit what it makes; else let it write to `$TMPDIR`"),
         "{detail}"
     );
 }

@@ -172,3 +172,38 @@ fn a_new_file_that_holds_the_key_is_not_committed_and_a_tracked_one_is_told() {
     assert_eq!(committed, "README\na\nlink\nother", "its twins are committed");
     assert!(project.memory_git(["show", "HEAD:progress.md"]).contains("such as its key, and committed"));
 }
+
+/// What the build makes was committed with the work: the agent can do what the message says, and then it is proven.
+#[test]
+fn work_that_is_refused_for_what_the_build_made_is_told_the_nearest_way_out() {
+    if std::process::Command::new("make").arg("--version").output().is_err() {
+        return skipped("there is no make");
+    }
+    let project = Project::ready();
+    project.write("build.sh", "mkdir -p dist; sed s/hi/hello/ app.sh >dist/app.sh\n");
+    project.write("app.sh", "true\n");
+    project.write("dist/app.sh", "true\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "the build"]);
+    let rule = "printf 'out.txt: in\\n\\tcp in out.txt\\n' >Makefile; echo in >in; make out.txt; git add -A; git commit -qm made";
+    let project = project
+        .feature("made", "make out.txt")
+        .feature("built", "sh build.sh; test \"$(sh dist/app.sh)\" = hello")
+        .model([
+            does(rule),
+            does("git rm -q --cached out.txt; echo out.txt >.gitignore"),
+            does("echo 'echo hi' >app.sh"),
+            does("sh build.sh"),
+        ]);
+
+    let run = project.run(["run", "--sessions", "1"]);
+    run.exits(3).tells("found nothing to do for `out.txt`; if it is made by the build, leave it out of git");
+    run.tells("or let the check say `make -B out.txt`");
+    project.run(["run", "--sessions", "1"]).exits(3);
+    assert_eq!(project.status("made"), "proven");
+
+    let run = project.run(["run", "--sessions", "1"]);
+    run.exits(3).tells("the check changed tracked files: `dist/app.sh`; if the build makes them, run it and commit");
+    project.run(["run", "--sessions", "1"]).exits(0);
+    assert_eq!(project.status("built"), "proven");
+}
