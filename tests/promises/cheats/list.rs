@@ -127,6 +127,7 @@ cheats! { plain, Plain:
     passes_every_other_time
     plants_a_conftest
     plants_a_conftest_beside_the_tests
+    plants_a_header_of_the_system
     plants_a_makefile_that_goes_first
     plants_a_makefile_while_it_runs
     plants_a_module_of_pythons_library
@@ -394,6 +395,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     plants_a_conftest
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     plants_a_conftest_beside_the_tests
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    plants_a_header_of_the_system
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     plants_a_makefile_that_goes_first
     #[ignore = "what stops it is the same as in plain mode; a minute"]
