@@ -27,6 +27,21 @@ impl Source {
     }
 }
 
+impl Source {
+    /// Says what becomes of a value that is not accepted.
+    fn way_out(&self) -> String {
+        match self {
+            Self::Variable(name) => {
+                format!("change it, or `unset {name}`: the settings files or the default hold then")
+            }
+            Self::CommandLine => "change it, or leave it out: the settings files or the default hold then".to_owned(),
+            Self::Default | Self::User { .. } | Self::Project { .. } => {
+                "change the line, or take it out: the default holds then".to_owned()
+            }
+        }
+    }
+}
+
 impl fmt::Display for Source {
     fn fmt(&self, formatter: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
@@ -166,7 +181,8 @@ impl Setting {
     pub(super) fn refuse<T>(&self, accepted: &str) -> Result<T> {
         let Self { key, given, source } = self;
         let place = source.place();
-        Err(Failure::usage(format!("`{key}` is `{given}` {place}; it must be {accepted}")).into())
+        let failure = Failure::usage(format!("`{key}` is `{given}` {place}; it must be {accepted}"));
+        Err(failure.hint(source.way_out()).into())
     }
 
     /// Refuses a value that must not be shown, since it may hold a secret.

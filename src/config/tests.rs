@@ -280,12 +280,17 @@ fn what_is_not_there_yet_is_refused_not_ignored() {
 #[test]
 fn a_value_of_the_wrong_kind_is_refused_before_it_is_called_unavailable() {
     let layered = Layered { user: "[sandbox]\nmode = \"docker\"", ..Layered::default() };
-    let expected =
-        "`sandbox.mode` is `\"docker\"` in `config.toml`, line 2; it must be `auto`, `bubblewrap` or `off` | ";
+    let expected = "`sandbox.mode` is `\"docker\"` in `config.toml`, line 2; it must be `auto`, `bubblewrap` or `off` | \
+         change the line, or take it out: the default holds then";
+    assert_eq!(layered.refusal(), expected);
+    let layered = Layered { flags: &[("budget.usd", "abc")], ..Layered::default() };
+    let expected = "`budget.usd` is `abc` on the command line; it must be a number that is not negative | \
+                    change it, or leave it out: the settings files or the default hold then";
     assert_eq!(layered.refusal(), expected);
     let layered = Layered { variables: &[("ANTHROPIC_BASE_URL", "api.example")], ..Layered::default() };
     let expected = "`provider.base_url` is `api.example` in the variable `ANTHROPIC_BASE_URL`; \
-                    it must be an address that begins with `https://` or `http://` | ";
+                    it must be an address that begins with `https://` or `http://` | \
+                    change it, or `unset ANTHROPIC_BASE_URL`: the settings files or the default hold then";
     assert_eq!(layered.refusal(), expected);
 }
 
