@@ -62,6 +62,7 @@ pub use sweep::Candidate;
 pub use sweep::Step;
 pub use sweep::Swept;
 pub use sweep::order;
+pub use trial::first_line;
 pub use verdict::Red;
 pub use verdict::Trial;
 pub use verdict::Verdict;

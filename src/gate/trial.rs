@@ -238,24 +238,20 @@ impl<'a> Run<'a> {
                 return Ok(Some(Trial { unprepared: Some(Unprepared::Setup), ..failed }));
             }
         }
-        check.ready.as_deref().map_or(Ok(None), |ready| self.wait_until(ready, &check.cwd))
+        check.ready.as_deref().map_or(Ok(None), |ready| self.wait_until(ready, check))
     }
 
-    fn wait_until(&self, ready: &str, folder: &str) -> Result<Option<Trial>> {
+    fn wait_until(&self, ready: &str, check: &Check) -> Result<Option<Trial>> {
         let start = Instant::now();
         loop {
-            let left = self.limit.saturating_sub(start.elapsed());
-            let (finished, _) =
-                self.shell((ready, Rules::First), folder, None, left.min(READY_LIMIT), Leftovers::End)?;
+            let left = self.limit.saturating_sub(start.elapsed()).min(READY_LIMIT);
+            let (finished, _) = self.shell((ready, Rules::First), &check.cwd, None, left, Leftovers::End)?;
             match finished.exit {
                 Exit::Code(0) => return Ok(None),
-                Exit::Code(_) | Exit::TimedOut if start.elapsed() < self.limit => std::thread::sleep(READY_PAUSE),
-                _ => {
-                    return Ok(Some(not_ready(
-                        finished,
-                        &format!("what `ready` waits for did not come in time: `{}`", first_line(ready)),
-                    )));
+                Exit::Code(_) | Exit::TimedOut if start.elapsed() + READY_PAUSE < self.limit => {
+                    std::thread::sleep(READY_PAUSE);
                 }
+                _ => return Ok(Some(not_ready(finished, &never_came(ready, check, self.limit)))),
             }
         }
     }
@@ -371,9 +367,19 @@ fn judged(finished: Finished, expect: Option<&str>, deciding: &Deciding) -> Tria
 }
 
 /// Shortens a text for `sh` to what names it.
-pub(in crate::gate) fn first_line(text: &str) -> &str {
+pub fn first_line(text: &str) -> &str {
     let line = text.trim().lines().next().unwrap_or_default();
     line.char_indices().nth(120).map_or(line, |(end, _)| &line[..end])
+}
+
+/// Says what was waited for in vain, and who has to bring it.
+fn never_came(ready: &str, check: &Check, limit: Duration) -> String {
+    let way_out = match check.setup {
+        Some(_) => "its `setup` has to start it and leave it running",
+        None => "it has no `setup` that would start it",
+    };
+    let limit = duration::spell(limit);
+    format!("what `ready` asks for did not come within {limit}, the check's limit; {way_out}: `{}`", first_line(ready))
 }
 
 fn not_ready(finished: Finished, detail: &str) -> Trial {

@@ -6,6 +6,7 @@ use crate::support::call;
 use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::session;
+use crate::support::signal;
 use serde_json::json;
 use std::fs;
 use std::os::unix::ffi::OsStrExt;
@@ -421,4 +422,28 @@ fn an_empty_specification_is_refused() {
     project.run(["init", "--spec", "../SPEC.md"]).exits(2).tells("is empty");
 
     assert!(!project.state().join("memory.git").exists());
+}
+
+#[test]
+fn what_a_check_waits_for_is_told_and_the_wait_ends_by_its_limit_or_by_an_interrupt() {
+    let project = Project::ready();
+    let given = |id: &str, timeout: &str| {
+        let check = json!({ "run": "test -f a", "ready": "test -f up", "timeout": timeout });
+        json!({ "id": id, "title": id, "check": check }).to_string()
+    };
+    let run = project.run_with(["feature", "add", "-"], &given("a", "1s"));
+    run.exits(0).tells("check a: waits at most 1s, its limit, until `test -f up` ends with 0");
+    run.shows("did not come within 1s, the check's limit; it has no `setup` that would start it").prints("a: open");
+
+    project.write("../b.json", &given("b", "5m"));
+    let told = project.root().join("../told");
+    let open = |name: &str| fs::File::open(project.root().join(name)).unwrap();
+    let mut command = project.command(["feature", "add", "-"]);
+    let child = command.stdin(open("../b.json")).stderr(fs::File::create(&told).unwrap()).spawn().unwrap();
+    while !fs::read_to_string(&told).is_ok_and(|told| told.contains("check b: waits at most 5m")) {
+        std::thread::yield_now();
+    }
+    signal(&child, "INT");
+    assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
+    assert_eq!(project.stored("b")["baseline"], json!(null));
 }

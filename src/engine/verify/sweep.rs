@@ -43,6 +43,7 @@ pub fn baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
     let mut checklist = checklist;
     let mut told = Vec::new();
     for id in &ids {
+        tell_wait(ws, checklist.find(id)?);
         let verdict = judge(ws, checklist.find(id)?, at)?;
         tell(ws, &verdict, Seen::Before);
         if says_nothing(&verdict) {
@@ -68,6 +69,18 @@ pub fn baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
         return Err(Failure::new(Kind::Interrupted, text).into());
     }
     Ok(())
+}
+
+/// Tells what the first run of a check waits for: before the work it often does not come, and nothing else is heard of it.
+fn tell_wait(ws: &Workspace, feature: &Feature) {
+    let Some(check) = &feature.check else { return };
+    let Some(ready) = &check.ready else { return };
+    let limit = duration::spell(check.timeout.unwrap_or(ws.settings.gate.timeout));
+    ws.notice(format!(
+        "check {}: waits at most {limit}, its limit, until `{}` ends with 0; Ctrl-C leaves it to the next run",
+        feature.id,
+        gate::first_line(ready)
+    ));
 }
 
 /// What a sweep over the features already done found.
