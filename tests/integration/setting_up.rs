@@ -424,6 +424,60 @@ fn an_empty_specification_is_refused() {
     assert!(!project.state().join("memory.git").exists());
 }
 
+/// Sessions would be spent on a check that no work makes pass.
+#[test]
+fn a_check_that_cannot_run_as_it_is_written_is_told_at_once() {
+    let project = Project::ready();
+    project.write("p.sh", "nosuchprogram\n");
+    project.write("web/a", "");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "a program"]);
+    let add = |id: &str, check: serde_json::Value| {
+        let given = json!({ "id": id, "title": id, "check": check }).to_string();
+        project.run_with(["feature", "add", "-"], &given)
+    };
+    let faults = [
+        ("syntax", json!("if test -f a"), "its `run` is no text for `sh` ("),
+        ("setup", json!({ "run": "test -f a", "setup": "(sleep 1" }), "its `setup` is no text for `sh` ("),
+        ("typed", json!("tets -f a"), "it runs `tets`, and there is no such command here"),
+        ("within", json!("test \"$(tets -f a)\" = b"), "it runs `tets`, and there is no such command here"),
+        ("outside", json!("/nowhere/run.sh a"), "it runs `/nowhere/run.sh`, and there is no such command here"),
+        ("folder", json!({ "run": "test -f a", "cwd": "wbe" }), "its `cwd`, `wbe`, is no folder of the project"),
+    ];
+    for (id, check, told) in faults {
+        let run = add(id, check);
+        run.exits(0).tells(&format!("the check of {id} cannot pass as it is: {told}"));
+        run.tells(&format!("`longhaul feature edit {id}`")).prints(&format!("{id}: open"));
+    }
+    // The twins: what the work will bring.
+    for (id, check) in [
+        ("brought", json!("./run.sh")),
+        ("product", json!("sh p.sh")),
+        ("entered", json!({ "run": "test -f b", "cwd": "web" })),
+    ] {
+        add(id, check).exits(0).hides("cannot pass as it is").prints(&format!("{id}: open"));
+    }
+}
+
+/// The text of a check is read outside of any sandbox, so not by a shell that the project brings along.
+#[test]
+fn a_check_is_not_read_by_a_shell_of_the_project() {
+    let project = Project::ready();
+    project.write("bin/sh", "#!/bin/sh\ncase $1 in -n) echo >\"${0%/*}/../../read\" ;; esac\nexec /bin/sh \"$@\"\n");
+    fs::set_permissions(project.root().join("bin/sh"), fs::Permissions::from_mode(0o755)).unwrap();
+    let path = format!("{}:{}", project.root().join("bin").display(), std::env::var("PATH").unwrap());
+    let project = project.variable("PATH", &path);
+    let mark = project.root().join("../read");
+
+    let sh = project.root().join("bin/sh");
+    std::process::Command::new(sh).args(["-n", "-c", "x"]).current_dir(project.root()).status().unwrap();
+    assert!(mark.exists(), "it would be seen");
+    fs::remove_file(&mark).unwrap();
+    project.run(["feature", "add", "--id", "f", "--title", "F", "--check", "test -f f"]).exits(0);
+
+    assert!(!mark.exists());
+}
+
 #[test]
 fn what_a_check_waits_for_is_told_and_the_wait_ends_by_its_limit_or_by_an_interrupt() {
     let project = Project::ready();

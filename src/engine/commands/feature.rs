@@ -175,6 +175,13 @@ fn warn_of_unpinned(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
 /// Tells of what the text of a check leaves open: which of its commands may fail, and which of two files is expected.
 fn warn_of_its_text(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
     let Some(check) = &feature.check else { return };
+    if let Some(reason) = gate::unrunnable(&ws.project, check, &ws.settings.gate) {
+        ws.warn(format!(
+            "the check of {0} cannot pass as it is: {reason}. Mend it by `longhaul feature edit {0}`, unless the work is to \
+             bring it",
+            feature.id
+        ));
+    }
     if let Some(command) = gate::harmless_before(&check.run).first() {
         ws.warn(format!(
             "each command in the check of {} must pass, also `{command}`: if that may fail, write `{command} || true`",

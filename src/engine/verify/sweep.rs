@@ -46,6 +46,7 @@ pub fn baselines(ws: &mut Workspace, at: &Occasion) -> Result<()> {
         tell_wait(ws, checklist.find(id)?);
         let verdict = judge(ws, checklist.find(id)?, at)?;
         tell(ws, &verdict, Seen::Before);
+        warn_of_unknown_command(ws, checklist.find(id)?, &verdict);
         if says_nothing(&verdict) {
             break;
         }
@@ -81,6 +82,18 @@ fn tell_wait(ws: &Workspace, feature: &Feature) {
         feature.id,
         gate::first_line(ready)
     ));
+}
+
+/// Tells of a mistyped command, which no work makes right.
+fn warn_of_unknown_command(ws: &Workspace, feature: &Feature, verdict: &Verdict) {
+    let command = feature.check.as_ref().and_then(|check| gate::unknown_command(&ws.project, check, verdict.trial()));
+    if let Some(command) = command {
+        ws.warn(format!(
+            "the check of {0} cannot pass as it is: it runs `{command}`, and there is no such command here. Mend it by \
+             `longhaul feature edit {0}`, or install the program",
+            feature.id
+        ));
+    }
 }
 
 /// What a sweep over the features already done found.
