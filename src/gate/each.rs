@@ -6,6 +6,7 @@
 mod harmless;
 
 pub use harmless::harmless_before;
+pub use harmless::unseen_in;
 
 use regex::Regex;
 use std::sync::LazyLock;

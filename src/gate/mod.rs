@@ -52,6 +52,7 @@ pub use closure::unpinned_script;
 pub use closure::untold_expectations;
 pub use closure::unwritten_test;
 pub use each::harmless_before;
+pub use each::unseen_in;
 pub use executed::Skips;
 pub use finding::Finding;
 pub use judge::Known;

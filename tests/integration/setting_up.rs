@@ -501,3 +501,12 @@ fn what_a_check_waits_for_is_told_and_the_wait_ends_by_its_limit_or_by_an_interr
     assert_eq!(child.wait_with_output().unwrap().status.code(), Some(130));
     assert_eq!(project.stored("b")["baseline"], json!(null));
 }
+
+#[test]
+fn a_failure_that_nobody_sees_is_told_with_the_check() {
+    let project = Project::ready();
+    let add = |id: &str, check: &str| project.run(["feature", "add", "--id", id, "--title", id, "--check", check]);
+    let run = add("a", "export X=$(cat x); test -n \"$X\"");
+    run.exits(0).tells("a failure in `export X=$(cat x)`, in the check of a, is seen by nobody: set it first");
+    add("b", "X=$(cat x); export X; test -n \"$X\"").exits(0).hides("is seen by nobody");
+}

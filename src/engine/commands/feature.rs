@@ -188,6 +188,9 @@ fn warn_of_its_text(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
             feature.id
         ));
     }
+    if let Some((command, way_out)) = gate::unseen_in(&check.run) {
+        ws.warn(format!("a failure in `{command}`, in the check of {}, is seen by nobody: {way_out}", feature.id));
+    }
     let untold = gate::untold_expectations(&ws.project, check, scripts);
     if !untold.is_empty() {
         let files: Vec<String> = untold.iter().map(|path| format!("`{path}`")).collect();

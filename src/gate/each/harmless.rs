@@ -1,4 +1,4 @@
-//! Commands of a text that must pass and were perhaps written as if they need not.
+//! Commands of a text that must pass and were perhaps written as if they need not, and such whose failure nobody sees.
 
 use super::COMPOUND;
 use super::Joint;
@@ -25,6 +25,53 @@ const ASKING: [&str; 8] = ["grep", "egrep", "fgrep", "test", "[", "command", "di
 
 /// What ends a text whose failures were not to count.
 const ALWAYS_WELL: [&str; 4] = ["true", ":", "exit 0", "exit"];
+
+/// What sets a variable and ends well, whatever became of the command that makes its value.
+const SETTING: [&str; 5] = ["export", "readonly", "local", "declare", "typeset"];
+
+/// Shells that are handed a text.
+const SHELLS: [&str; 3] = ["sh", "bash", "dash"];
+
+/// Returns the first command at the top of a check's text whose failure no shell sees, with what it sees.
+pub fn unseen_in(text: &str) -> Option<(String, &'static str)> {
+    let parts = Reader::parts(text).filter(|_| !looks_itself(text)).unwrap_or_default();
+    parts.iter().enumerate().find_map(|(at, part)| {
+        let way_out = match () {
+            () if hides_in_a_variable(text, part) => "set it first: `X=$(…); export X`",
+            () if waits_for_all(text, &parts[..=at]) => "name what is waited for: `cmd & p=$!`, then `wait $p`",
+            () if hands_on_a_list(text, part) => "hand the text to `sh -ec`",
+            () => return None,
+        };
+        Some((of(text, part).to_owned(), way_out))
+    })
+}
+
+fn hides_in_a_variable(text: &str, part: &Part) -> bool {
+    let makes = |value: &str| ["=$(", "=\"$(", "=`", "=\"`"].iter().any(|start| value.contains(start));
+    SETTING.contains(&word(text, part)) && makes(of(text, part)) && !of(text, part).contains("$((")
+}
+
+/// Tells whether the last of these parts waits for what began before it, and nobody ends that.
+fn waits_for_all(text: &str, parts: &[Part]) -> bool {
+    let Some((last, before)) = parts.split_last() else { return false };
+    let ends = |part: &Part| of(text, part).contains("kill");
+    of(text, last) == "wait" && before.iter().any(|part| part.joint == Joint::Background) && !before.iter().any(ends)
+}
+
+/// Tells whether a shell without `-e` is given more than one command.
+fn hands_on_a_list(text: &str, part: &Part) -> bool {
+    let Some((shell, rest)) = of(text, part).split_once(char::is_whitespace) else { return false };
+    let list = rest.trim_start().strip_prefix("-c").map(|list| list.trim_start().trim_matches(['\'', '"']));
+    let goes_on = |list: &str| {
+        let first = list.split([';', '\n']).next().unwrap_or_default().trim();
+        list.trim_end_matches([';', '\n', ' ']).contains([';', '\n']) && !first.starts_with("set -")
+    };
+    SHELLS.contains(&shell) && list.is_some_and(|list| goes_on(list) && !is_compound(list) && !looks_itself(list))
+}
+
+fn is_compound(list: &str) -> bool {
+    COMPOUND.iter().any(|(begin, _)| list.split_whitespace().any(|word| word == *begin))
+}
 
 /// Lists the commands of a check's text that look as if they may fail, and of which each failure counts.
 pub fn harmless_before(text: &str) -> Vec<String> {
@@ -65,6 +112,36 @@ fn hushes(text: &str, part: &Part) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_failure_that_no_shell_sees_is_told() {
+        for (text, expected) in [
+            ("export X=$(sh a.sh); test $X = b", "export X=$(sh a.sh)"),
+            ("readonly X=\"$(sh a.sh)\"\nsh b.sh", "readonly X=\"$(sh a.sh)\""),
+            ("sh a.sh & sh b.sh & wait", "wait"),
+            ("sh a.sh & wait; grep -q x log", "wait"),
+            ("sh -c 'sh a.sh; sh b.sh'", "sh -c 'sh a.sh; sh b.sh'"),
+            ("cd web && bash -c \"sh a.sh\nsh b.sh\"", "bash -c \"sh a.sh\nsh b.sh\""),
+        ] {
+            assert_eq!(unseen_in(text).map(|found| found.0).as_deref(), Some(expected), "{text}");
+        }
+        for text in [
+            "X=$(sh a.sh); export X; test $X = b",
+            "export X=1 Y=$((2 + 3)); sh a.sh",
+            "sh a.sh & p=$!; wait $p",
+            "sh server.sh & sh a.sh; kill $!; wait",
+            "wait",
+            "sh -c 'sh a.sh && sh b.sh;'",
+            "sh -ec 'sh a.sh; sh b.sh'",
+            "sh -c 'set -e; sh a.sh; sh b.sh'",
+            "bash -c 'for a in b c; do sh $a.sh || exit 1; done'",
+            "sh -c 'sh a.sh; test $? = 3'",
+            "test \"$(sh a.sh; sh b.sh)\" = x",
+            "echo 'export X=$(a)'",
+        ] {
+            assert_eq!(unseen_in(text), None, "{text}");
+        }
+    }
 
     #[test]
     fn a_command_that_clears_away_or_hushes_its_failure_is_told() {
