@@ -6,13 +6,13 @@ use std::io;
 use git2::Oid;
 
 use crate::memory::journal::BLOCK;
-use crate::memory::journal::ID;
 use crate::memory::journal::Identity;
-use crate::memory::journal::digest;
-use crate::memory::journal::id;
-use crate::memory::journal::number;
 use crate::memory::journal::read_whole;
-use crate::memory::journal::zero;
+use crate::memory::journal::record::ID;
+use crate::memory::journal::record::digest;
+use crate::memory::journal::record::id;
+use crate::memory::journal::record::number;
+use crate::memory::journal::record::zero;
 
 const MAGIC: &[u8; 16] = b"longhaul journal";
 const VERSION: u32 = 1;

@@ -8,6 +8,9 @@
 //! little-endian. The file grows by steps of zeros, so that an append seldom changes more than bytes.
 
 mod header;
+mod record;
+
+pub(super) use record::Record;
 
 use std::collections::BTreeMap;
 use std::fs;
@@ -22,15 +25,14 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 use anyhow::Result;
-use git2::ObjectType;
 use git2::Oid;
-use sha2::Digest;
-use sha2::Sha256;
 
 use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::memory::journal::header::Header;
-use crate::memory::repository::object::Object;
+use crate::memory::journal::record::PREFIX;
+use crate::memory::journal::record::number;
+use crate::memory::journal::record::numbers;
 
 const BLOCK: usize = 4096;
 /// Where the records begin.
@@ -38,20 +40,9 @@ const FIRST: u64 = 2 * BLOCK as u64;
 /// The file grows by this, and no further than that.
 const STEP: u64 = 256 * 1024;
 const MOST: u64 = 16 * 1024 * 1024;
-/// Bytes before the body of a record: its length, the generation, its number and the digest.
-const PREFIX: usize = 8 + 8 + 8 + 32;
-const ID: usize = 20;
 
 /// Tells one memory from another.
 pub(super) type Identity = [u8; 16];
-
-/// One commit.
-#[derive(Clone, Debug, Eq, PartialEq)]
-pub(super) struct Record {
-    pub(super) old: Option<Oid>,
-    pub(super) new: Oid,
-    pub(super) objects: Vec<Object>,
-}
 
 /// What became of an append.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -235,7 +226,7 @@ impl Journal {
     fn is_begun(&self) -> Result<bool> {
         let mut prefix = [0; 24];
         let whole = read_whole(&self.file, &mut prefix, self.end).context("could not read the journal")?;
-        Ok(whole && self.numbers(&prefix) == Some((self.header.generation, self.number + 1)))
+        Ok(whole && numbers(&prefix) == Some((self.header.generation, self.number + 1)))
     }
 
     /// Returns the whole records that lie behind a damaged one, oldest first; none come after the rest of an append.
@@ -246,16 +237,16 @@ impl Journal {
         let (mut found, mut number) = (BTreeMap::new(), self.number);
         let mut at = self.end as usize;
         while let Some(prefix) = bytes.get(at..at + PREFIX).filter(|_| read) {
-            let length = self::number(&prefix[..8]) as usize;
+            let length = record::number(&prefix[..8]) as usize;
             // A record's length is below this, so that most places are passed by a glance.
             let record = (prefix[4..8] == [0; 4] && length > 0)
-                .then(|| self.numbers(prefix))
+                .then(|| numbers(prefix))
                 .flatten()
                 .filter(|(generation, _)| {
                     (self.header.generation..=self.header.generation + newer).contains(generation)
                 })
                 .filter(|(generation, of)| *generation > self.header.generation || *of > number)
-                .and_then(|place| Some((place, whole(prefix, bytes.get(at + PREFIX..)?.get(..length)?)?)));
+                .and_then(|place| Some((place, Record::whole(prefix, bytes.get(at + PREFIX..)?.get(..length)?)?)));
             at += match record {
                 Some((place, record)) => {
                     number = place.1;
@@ -266,11 +257,6 @@ impl Journal {
             };
         }
         Ok(found.into_values().collect())
-    }
-
-    /// Returns the generation and the number that the beginning of a record names.
-    fn numbers(&self, prefix: &[u8]) -> Option<(u64, u64)> {
-        Some((number(prefix.get(8..16)?), number(prefix.get(16..24)?)))
     }
 
     /// Takes in what other processes have written since.
@@ -285,7 +271,7 @@ impl Journal {
 
     /// Adds a commit; it is on disk when this returns.
     pub(super) fn append(&mut self, record: &Record) -> Result<Appended> {
-        let bytes = self.encode(record);
+        let bytes = record.encode(self.header.generation, self.number + 1);
         let end = self.end + bytes.len() as u64;
         if end > MOST {
             return Ok(if FIRST + bytes.len() as u64 > MOST { Appended::TooLarge } else { Appended::Full });
@@ -372,25 +358,7 @@ impl Journal {
         if !read_whole(&self.file, &mut body, self.end + PREFIX as u64)? {
             return Ok(None);
         }
-        Ok(whole(&prefix, &body).map(|record| (record, prefix, PREFIX + body.len())))
-    }
-
-    fn encode(&self, record: &Record) -> Vec<u8> {
-        let mut body = Vec::new();
-        body.extend(record.old.unwrap_or(zero()).as_bytes());
-        body.extend(record.new.as_bytes());
-        for object in &record.objects {
-            body.push(kind_code(object.kind));
-            body.extend((object.bytes.len() as u32).to_le_bytes());
-            body.extend(&object.bytes);
-        }
-        let mut bytes = Vec::with_capacity(PREFIX + body.len());
-        for number in [body.len() as u64, self.header.generation, self.number + 1] {
-            bytes.extend(number.to_le_bytes());
-        }
-        bytes.extend(digest(&bytes, &body));
-        bytes.extend(body);
-        bytes
+        Ok(Record::whole(&prefix, &body).map(|record| (record, prefix, PREFIX + body.len())))
     }
 }
 
@@ -404,62 +372,11 @@ fn unwritten(error: io::Error) -> anyhow::Error {
     anyhow::Error::new(error).context("could not write the journal; is the disk full, or read-only?")
 }
 
-/// Returns a record whose digest is that of its bytes.
-fn whole(prefix: &[u8], body: &[u8]) -> Option<Record> {
-    (digest(&prefix[..24], body) == prefix[24..]).then(|| decode(body)).flatten()
-}
-
-fn decode(body: &[u8]) -> Option<Record> {
-    let (ids, mut rest) = body.split_at_checked(2 * ID)?;
-    let mut objects = Vec::new();
-    while let Some((kind, after)) = rest.split_first() {
-        let (length, after) = after.split_at_checked(4)?;
-        let length = u32::from_le_bytes(length.try_into().ok()?) as usize;
-        let (bytes, after) = after.split_at_checked(length)?;
-        objects.push(Object::new(kind_of(*kind)?, bytes.to_vec()).ok()?);
-        rest = after;
-    }
-    Some(Record { old: id(&ids[..ID]), new: id(&ids[ID..])?, objects })
-}
-
 /// Reads exactly so many bytes; false where the file ends before.
 fn read_whole(file: &File, bytes: &mut [u8], at: u64) -> io::Result<bool> {
     match file.read_exact_at(bytes, at) {
         Err(error) if error.kind() == io::ErrorKind::UnexpectedEof => Ok(false),
         read => read.map(|()| true),
-    }
-}
-
-fn digest(first: &[u8], second: &[u8]) -> [u8; 32] {
-    Sha256::new().chain_update(first).chain_update(second).finalize().into()
-}
-
-fn number(bytes: &[u8]) -> u64 {
-    bytes.iter().rev().fold(0, |number, byte| number << 8 | u64::from(*byte))
-}
-
-fn zero() -> Oid {
-    Oid::ZERO_SHA1
-}
-
-fn id(bytes: &[u8]) -> Option<Oid> {
-    Oid::from_bytes(bytes).ok().filter(|id| !id.is_zero())
-}
-
-fn kind_code(kind: ObjectType) -> u8 {
-    match kind {
-        ObjectType::Commit => 1,
-        ObjectType::Tree => 2,
-        _ => 3,
-    }
-}
-
-fn kind_of(code: u8) -> Option<ObjectType> {
-    match code {
-        1 => Some(ObjectType::Commit),
-        2 => Some(ObjectType::Tree),
-        3 => Some(ObjectType::Blob),
-        _ => None,
     }
 }
 

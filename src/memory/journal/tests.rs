@@ -1,4 +1,7 @@
+use git2::ObjectType;
+
 use super::*;
+use crate::memory::repository::object::Object;
 
 const ME: Identity = [7; 16];
 
