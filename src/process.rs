@@ -31,6 +31,7 @@ pub use interrupt::Happenings;
 pub use interrupt::Interrupt;
 pub use lasting::Lasting;
 pub use output::Output;
+pub use own::give_way;
 pub use own::keep_descriptors;
 pub use own::keep_to_itself;
 pub use pager::Pager;

@@ -12,13 +12,9 @@ use crate::failure::Failure;
 use crate::failure::Kind;
 use crate::memory::history::trailers::Origin;
 use crate::memory::history::trailers::ToolUse;
-use crate::memory::repository::upkeep::Packing;
 use crate::memory::store::Store;
 use crate::message::ToolResult;
 use crate::process::Interrupt;
-
-/// Lines after which it is looked again whether there is much to pack.
-const OFTEN: u64 = 64;
 
 /// Answers each line, a tool input or a whole `tool_use` block, with one `tool_result` object, given to `answers`, which
 /// writes it out before the next line is read. A line that is no call is answered with an error; only a memory that fails
@@ -30,9 +26,9 @@ pub fn apply(
     origin: &Origin,
     path: &str,
 ) -> Result<()> {
-    let mut packing = Packing::of(store, path, &Interrupt::new());
-    let served = serve(store, input, answers, origin, &mut packing);
-    packing.end(&store.notice);
+    store.pack_on_the_way(path, &Interrupt::new());
+    let served = serve(store, input, answers, origin);
+    store.end_packing();
     served
 }
 
@@ -41,12 +37,8 @@ fn serve(
     mut input: impl BufRead,
     mut answers: impl FnMut(&Value) -> io::Result<()>,
     origin: &Origin,
-    packing: &mut Packing,
 ) -> Result<()> {
     for number in 1_u64.. {
-        if number % OFTEN == 0 {
-            packing.go_on(&store.notice);
-        }
         let mut line = Vec::new();
         if input.read_until(b'\n', &mut line).context("could not read the next call")? == 0 {
             break;

@@ -27,6 +27,7 @@ use crate::memory::repository::branch;
 use crate::memory::repository::lock::WriteLock;
 use crate::memory::repository::new_repository;
 use crate::memory::repository::snapshot::Snapshot;
+use crate::memory::repository::upkeep::Packing;
 use crate::memory::rules::caps::Caps;
 use crate::memory::rules::guard::Policy;
 use crate::memory::rules::path::MemoryPath;
@@ -60,6 +61,8 @@ pub struct Store {
     pub(super) unmoved: Cell<Option<Oid>>,
     /// What was put in order, in sentences.
     pub(super) told: RefCell<Vec<String>>,
+    /// Packs on the way, where that is asked for.
+    pub(super) packing: RefCell<Option<Packing>>,
 }
 
 impl Store {
@@ -139,6 +142,7 @@ impl Store {
             in_order: Cell::new(false),
             unmoved: Cell::new(None),
             told: RefCell::new(found.told),
+            packing: RefCell::new(None),
             place: place.clone(),
             policy,
             caps,

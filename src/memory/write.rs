@@ -46,6 +46,7 @@ pub(super) enum Committed {
 impl Store {
     /// Runs a call of the memory tool. What is wrong with the call is a result; an error is for the session.
     pub fn run(&mut self, input: &Value, origin: &Origin) -> Result<ToolResult> {
+        self.pack_meanwhile()?;
         let command = match Command::parse(input) {
             Ok(command) => command,
             Err(text) => return Ok(ToolResult::error(text)),
@@ -111,6 +112,7 @@ impl Store {
 
     /// Writes files as [`Store::write`] does, with a text that says more than the subject.
     pub fn write_told(&mut self, subject: &str, body: &str, changes: &[Change], origin: &Origin) -> Result<String> {
+        self.pack_meanwhile()?;
         for Change { path, .. } in changes {
             let checked = MemoryPath::relative(path)?;
             if checked.is_root() || checked.as_str() != path {

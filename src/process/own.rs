@@ -1,5 +1,10 @@
 //! This process itself, towards the processes around it.
 
+/// The priority of who leaves nine tenths of a processor to whoever else wants it; with less, a busy machine would never let
+/// it end.
+#[cfg(target_os = "linux")]
+const LOW: i32 = 10;
+
 /// Keeps descriptors that whoever started us left open from the commands we start.
 pub fn keep_descriptors() {
     let numbers = std::fs::read_dir("/proc/self/fd").into_iter().flatten().flatten();
@@ -22,11 +27,36 @@ pub fn keep_to_itself() {
     rustix::process::set_dumpable_behavior(rustix::process::DumpableBehavior::NotDumpable).ok();
 }
 
+/// Lets all others go first: this thread, and what it starts from now on. Where priority is not a thread's own, nothing
+/// happens.
+pub fn give_way() {
+    #[cfg(target_os = "linux")]
+    if rustix::process::getpriority_process(None).is_ok_and(|now| now < LOW) {
+        // One that may not be lowered goes on as it is.
+        rustix::process::setpriority_process(None, LOW).ok();
+    }
+}
+
 #[cfg(all(test, target_os = "linux"))]
 mod tests {
     use super::*;
     use rustix::process::DumpableBehavior;
     use rustix::process::dumpable_behavior;
+
+    #[test]
+    fn who_gives_way_does_so_alone_and_with_what_it_starts() {
+        let priority = || rustix::process::getpriority_process(None).unwrap();
+        let before = priority();
+        let (own, started) = std::thread::spawn(move || {
+            give_way();
+            let started = std::process::Command::new("nice").output().unwrap();
+            (priority(), String::from_utf8(started.stdout).unwrap())
+        })
+        .join()
+        .unwrap();
+        let low = before.max(LOW);
+        assert_eq!((own, started.trim(), priority()), (low, low.to_string().as_str(), before));
+    }
 
     #[test]
     fn a_process_that_keeps_to_itself_shows_no_environment() {

@@ -205,6 +205,8 @@ fn play(
     let checklist = ws.checklist()?;
     let feature = session.feature.as_deref().map(|id| checklist.find(id)).transpose()?;
     let (files, environment, head_tree) = (ws.check_files()?, ws.inner_environment(), ws.tree()?);
+    // A session of days writes more than is well kept loose.
+    ws.memory.pack_on_the_way(ws.path(), ws.interrupt);
     let place = Workplace {
         root: ws.project.root().to_owned(),
         origin: ws.origin(Some(session.number), session.feature.as_deref()),

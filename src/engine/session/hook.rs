@@ -105,10 +105,9 @@ pub fn run(
 }
 
 /// Packs the memory from time to time. Nothing depends on it, so that a failure is only told.
-fn keep_up(ws: &Workspace, ending: &Ending) {
-    let path = ws.settings.inner.get("PATH").map_or("", String::as_str);
+fn keep_up(ws: &mut Workspace, ending: &Ending) {
     if !matches!(ending, Ending::Interrupted)
-        && let Err(error) = ws.memory.keep_up(path, ws.interrupt)
+        && let Err(error) = ws.memory.keep_up(ws.path(), ws.interrupt)
     {
         ws.warn(memory::not_packed(&error));
     }

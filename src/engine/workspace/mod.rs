@@ -227,6 +227,11 @@ impl<'a> Workspace<'a> {
         self.tell(&Event::Warning { text: text.into() });
     }
 
+    /// Returns where programs are looked for.
+    pub fn path(&self) -> &'a str {
+        self.settings.inner.get("PATH").map_or("", String::as_str)
+    }
+
     /// Returns the environment of the agent's commands, marked as this project's.
     pub fn inner_environment(&self) -> BTreeMap<String, String> {
         let mut environment = self.settings.inner.clone();

@@ -70,6 +70,12 @@ pub(super) struct Commit {
 
 /// Opens the repository.
 pub(super) fn open(path: &Path) -> Result<Repository> {
+    let git = open_git(path)?;
+    let (trees, newest, counts, laid_over) = Default::default();
+    Ok(Repository { git, trees, newest, counts, laid_over })
+}
+
+fn open_git(path: &Path) -> Result<git2::Repository> {
     durability::switch_on()?;
     let doing = || format!("could not open the memory at `{}`", path.display());
     let git = git2::Repository::open_bare(path).map_err(|error| match error.class() {
@@ -80,8 +86,7 @@ pub(super) fn open(path: &Path) -> Result<Repository> {
         }
     })?;
     git.set_config(&own_config(path).with_context(doing)?).with_context(doing)?;
-    let (trees, newest, counts, laid_over) = Default::default();
-    Ok(Repository { git, trees, newest, counts, laid_over })
+    Ok(git)
 }
 
 fn own_config(path: &Path) -> Result<git2::Config, git2::Error> {
@@ -161,6 +166,14 @@ impl Repository {
     pub(super) fn has(&self, id: Oid) -> Result<bool> {
         let odb = self.git.odb().context("could not open the memory's objects")?;
         Ok(odb.exists(id) || id == Oid::hash_object(ObjectType::Tree, b"")?)
+    }
+
+    /// Lets go of packs that are gone: libgit2 holds each open that it once read, with all the room it takes.
+    pub(super) fn forget_packs(&mut self) -> Result<()> {
+        if self.laid_over.borrow().is_empty() {
+            self.git = open_git(self.git.path())?;
+        }
+        Ok(())
     }
 
     /// Returns a folder that was read or written lately.

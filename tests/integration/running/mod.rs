@@ -21,6 +21,7 @@ mod misplaced;
 mod odd_files;
 mod opening;
 mod others;
+mod packing;
 mod places;
 mod repository;
 mod shut;
