@@ -85,7 +85,7 @@ pub(super) fn run(args: &Args, context: &Context) -> Result<Code> {
 fn show(entry: &Entry, memory: &Store, args: &Args, context: &Context) -> Result<()> {
     let diff = args.patch.then(|| memory.diff(&entry.id)).transpose()?;
     if args.json {
-        context.output.json(&json(entry, diff.as_deref()));
+        context.output.json(&json(entry, &memory.touched(entry)?, diff.as_deref()));
         return Ok(());
     }
     context.output.data_line(&line(entry));
@@ -123,7 +123,7 @@ fn author(text: &str) -> Result<Author, String> {
 }
 
 /// Renders a commit for programs.
-fn json(entry: &Entry, patch: Option<&str>) -> Value {
+fn json(entry: &Entry, all: &[Touched], patch: Option<&str>) -> Value {
     let touched = |touched: &Touched| match &touched.how {
         Touch::Added => json!({"path": touched.path, "how": "added"}),
         Touch::Changed => json!({"path": touched.path, "how": "changed"}),
@@ -134,7 +134,7 @@ fn json(entry: &Entry, patch: Option<&str>) -> Value {
     let mut value = json!({
         "id": entry.id, "parent": entry.parent, "author": entry.author, "at": entry.at.to_string(),
         "subject": entry.subject, "body": entry.body, "session": entry.session, "feature": entry.feature,
-        "trailers": trailers, "touched": entry.touched.iter().map(touched).collect::<Vec<_>>(),
+        "trailers": trailers, "touched": all.iter().map(touched).collect::<Vec<_>>(),
     });
     if let Some(patch) = patch {
         value["patch"] = json!(patch);
@@ -191,7 +191,6 @@ mod tests {
             session: Some(7),
             feature: None,
             trailers: Vec::new(),
-            touched: Vec::new(),
         };
         let expected = "01234567  2026-11-29 14:03  agent     session 7    memory: create notes/db.md";
         assert_eq!(line(&entry).render(false), expected);

@@ -2,8 +2,11 @@
 
 use anyhow::Result;
 use git2::Delta;
+use git2::Oid;
 use jiff::Timestamp;
 
+use crate::memory::history::changed;
+use crate::memory::history::changed::Changed;
 use crate::memory::history::filter;
 use crate::memory::history::patch;
 use crate::memory::history::trailers;
@@ -25,7 +28,6 @@ pub struct Entry {
     pub feature: Option<String>,
     /// All trailers, in their order.
     pub trailers: Vec<(String, String)>,
-    pub touched: Vec<Touched>,
 }
 
 /// One file that a commit changed.
@@ -45,9 +47,8 @@ pub enum Touch {
 }
 
 impl Entry {
-    pub(super) fn of(repository: &Repository, commit: Commit, message: Message) -> Result<Self> {
-        let touched = touched(&patch::of(repository, &commit.id)?);
-        Ok(Self {
+    pub(super) fn of(commit: Commit, message: Message) -> Self {
+        Self {
             id: commit.id,
             parent: commit.parent,
             author: commit.author,
@@ -57,13 +58,30 @@ impl Entry {
             session: filter::session(&message.trailers),
             feature: trailers::value(&message.trailers, "Feature").map(str::to_owned),
             trailers: message.trailers,
-            touched,
-        })
+        }
     }
 }
 
-/// Lists the files of a difference.
-pub(in crate::memory) fn touched(diff: &git2::Diff<'_>) -> Vec<Touched> {
+/// Lists the files that differ between two trees; one that only moved is recognised.
+pub(super) fn touched(repository: &Repository, old: Option<Oid>, new: Oid) -> Result<Vec<Touched>> {
+    let found = changed::between(repository, old, Some(new))?;
+    let (came, went) = (found.iter().any(|file| !file.was), found.iter().any(|file| !file.is));
+    // Where nothing came, or nothing went, nothing has moved.
+    if came && went {
+        return Ok(of_diff(&patch::between(repository, old, new, &patch::paths(&found))?));
+    }
+    let touched = |file: Changed| {
+        let how = match (file.was, file.is) {
+            (false, _) => Touch::Added,
+            (true, false) => Touch::Removed,
+            (true, true) => Touch::Changed,
+        };
+        Touched { path: String::from_utf8_lossy(&file.path).into_owned(), how }
+    };
+    Ok(found.into_iter().map(touched).collect())
+}
+
+fn of_diff(diff: &git2::Diff<'_>) -> Vec<Touched> {
     let path = |file: git2::DiffFile<'_>| String::from_utf8_lossy(file.path_bytes().unwrap_or_default()).into_owned();
     let touched = |delta: git2::DiffDelta<'_>| match delta.status() {
         Delta::Deleted => Touched { path: path(delta.old_file()), how: Touch::Removed },

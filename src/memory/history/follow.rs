@@ -6,7 +6,6 @@ use git2::Oid;
 use crate::memory::history::entry;
 use crate::memory::history::entry::Touch;
 use crate::memory::history::graph::Key;
-use crate::memory::history::patch;
 use crate::memory::repository::Repository;
 use crate::memory::repository::contents;
 use crate::memory::repository::contents::Entry;
@@ -59,7 +58,7 @@ fn changed(repository: &Repository, old: Option<Oid>, new: Oid, path: &str) -> R
 
 /// Returns the name under which what appeared at a path lay before, if it went from there in the same commit.
 fn older_name(repository: &Repository, (old, new): (Oid, Oid), path: &str, now: &Entry) -> Result<Option<String>> {
-    let touched = entry::touched(&patch::between(repository, Some(old), new, &[])?);
+    let touched = entry::touched(repository, Some(old), new)?;
     if matches!(now, Entry::File(_)) {
         let found = touched.into_iter().find(|touched| touched.path == path);
         return Ok(found.and_then(|touched| match touched.how {

@@ -1,5 +1,6 @@
 //! The history read back: who wrote what, in which session, why.
 
+mod changed;
 mod entry;
 mod filter;
 mod follow;
@@ -41,6 +42,12 @@ impl Store {
     /// Returns what a commit changed, as a patch; a unique beginning of its id will do.
     pub fn diff(&self, commit: &str) -> Result<String> {
         patch::text(&patch::of(&self.repository, &repository::resolve(&self.repository, commit)?)?)
+    }
+
+    /// Returns the files that a commit changed.
+    pub fn touched(&self, entry: &Entry) -> Result<Vec<Touched>> {
+        let (old, new) = patch::trees(&self.repository, &entry.id)?;
+        entry::touched(&self.repository, old, new)
     }
 
     /// Returns the number of the newest session that wrote something; 0 before the first.
@@ -184,7 +191,7 @@ mod tests {
         let entry = memory.store.history(&Filter { limit: Some(2), ..Filter::default() }).unwrap().remove(1);
         assert_eq!((entry.author.as_str(), entry.session), ("agent", Some(3)));
         assert_eq!(entry.at.as_second(), 1_800_000_000);
-        assert_eq!(entry.touched, [Touched { path: "docs/3".to_owned(), how: Touch::Added }]);
+        assert_eq!(memory.store.touched(&entry).unwrap(), [Touched { path: "docs/3".to_owned(), how: Touch::Added }]);
         assert_eq!(entry.id.len(), 40);
         assert_eq!(entry.trailers.last().unwrap().0, "Tool-Use");
 

@@ -8,24 +8,38 @@ use git2::Diff;
 use git2::DiffFindOptions;
 use git2::Oid;
 
+use crate::memory::history::changed;
+use crate::memory::history::changed::Changed;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
 
 /// Returns what a commit changed.
 pub(super) fn of<'r>(repository: &'r Repository, commit: &str) -> Result<Diff<'r>> {
+    let (old, new) = trees(repository, commit)?;
+    // That libgit2 need not look for these itself, which takes it long in a large memory.
+    let found = changed::between(repository, old, Some(new))?;
+    between(repository, old, new, &paths(&found))
+}
+
+/// Returns the tree of the commit before, and that of the commit.
+pub(super) fn trees(repository: &Repository, commit: &str) -> Result<(Option<Oid>, Oid)> {
     let parent = repository::commit(repository, commit)?.parent;
     let old = parent.map(|parent| repository::tree_of(repository, &parent)).transpose()?;
-    between(repository, old, repository::tree_of(repository, commit)?, &[])
+    Ok((old, repository::tree_of(repository, commit)?))
+}
+
+pub(super) fn paths(found: &[Changed]) -> Vec<&[u8]> {
+    found.iter().map(|file| file.path.as_slice()).collect()
 }
 
 /// Returns how one tree became another, files that only moved recognised; of these paths, where some are given.
-pub(super) fn between<'r>(repository: &'r Repository, old: Option<Oid>, new: Oid, paths: &[&str]) -> Result<Diff<'r>> {
+pub(super) fn between<'r>(repository: &'r Repository, old: Option<Oid>, new: Oid, paths: &[&[u8]]) -> Result<Diff<'r>> {
     let compare = || {
         let old = old.map(|old| repository.git.find_tree(old)).transpose()?;
         let mut options = git2::DiffOptions::new();
         options.disable_pathspec_match(true);
         for path in paths {
-            options.pathspec(path);
+            options.pathspec(*path);
         }
         let new = repository.git.find_tree(new)?;
         let mut diff = repository.git.diff_tree_to_tree(old.as_ref(), Some(&new), Some(&mut options))?;

@@ -58,7 +58,7 @@ impl Store {
     /// Returns how one state became another, as a patch; of these paths, where some are given.
     pub fn difference(&self, from: &State, to: &State, paths: &[MemoryPath]) -> Result<String> {
         let tree = |state| repository::tree_of(&self.repository, &self.commit_of(state)?);
-        let paths = given(paths);
+        let paths: Vec<&[u8]> = given(paths).into_iter().map(str::as_bytes).collect();
         patch::text(&patch::between(&self.repository, Some(tree(from)?), tree(to)?, &paths)?)
     }
 

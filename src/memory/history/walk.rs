@@ -82,7 +82,7 @@ impl Walk<'_> {
         let commit = repository::commit(self.repository, &self.id(at)?.to_string())?;
         let message = trailers::parse(&commit.message);
         match self.filter.fits(&commit.author, &message.trailers) {
-            Fit::Yes => Entry::of(self.repository, commit, message).map(Some),
+            Fit::Yes => Ok(Some(Entry::of(commit, message))),
             Fit::No => Ok(None),
             Fit::Older => {
                 self.next = None;
@@ -206,7 +206,10 @@ mod tests {
         assert_eq!(of_both(&memory, "new"), ["move", "memory: seed old"]);
         let newest = memory.store.walk(&Filter::default()).unwrap().next().unwrap().unwrap();
         let renamed = Touched { path: "new".to_owned(), how: Touch::Renamed { from: "old".to_owned() } };
-        assert_eq!(newest.touched, [renamed, Touched { path: "other".to_owned(), how: Touch::Added }]);
+        assert_eq!(
+            memory.store.touched(&newest).unwrap(),
+            [renamed, Touched { path: "other".to_owned(), how: Touch::Added }]
+        );
     }
 
     #[test]
@@ -227,6 +230,7 @@ mod tests {
         std::fs::remove_file(memory.place.repository.join(format!("objects/{}/{}", &first[..2], &first[2..]))).unwrap();
         let mut walk = memory.store.walk(&Filter::default()).unwrap();
         assert_eq!(walk.next().unwrap().unwrap().subject, "memory: seed a", "though the first one is gone");
+        assert_eq!(walk.next().unwrap().unwrap().subject, "memory: seed a", "nor is what it changed");
         assert!(walk.next().unwrap().is_err());
         assert!(walk.next().is_none());
     }
