@@ -134,6 +134,14 @@ impl Service {
     }
 }
 
+impl Drop for Service {
+    /// Waits until it has packed what is left: it would do that beside what is measured next, or in a folder that is gone.
+    fn drop(&mut self) {
+        drop(self.child.stdin.take());
+        self.child.wait().unwrap();
+    }
+}
+
 impl Way for Service {
     fn name(&self) -> &'static str {
         "longhaul: a tool call through `memory apply`"
@@ -230,6 +238,19 @@ fn ways(folder: &Path) -> Vec<Box<dyn Way>> {
     ]
 }
 
+/// Refuses a folder in memory, where a sync costs nothing.
+fn require_disk(folder: &Path) {
+    let kind = rustix::fs::statfs(folder).unwrap().f_type;
+    let (tmpfs, ramfs) = (0x0102_1994, 0x8584_58f6);
+    let advice = "is no disk: set CARGO_TARGET_DIR to a folder on one";
+    assert!(kind != tmpfs && kind != ramfs, "`{}` {advice}", folder.display());
+}
+
+/// Writes out what others left, so that who comes next does not wait for it in their place.
+fn settle(folder: &Path) {
+    rustix::fs::syncfs(File::open(folder).unwrap()).unwrap();
+}
+
 fn median(times: &mut [Duration]) -> f64 {
     times.sort();
     times[times.len() / 2].as_secs_f64() * 1e6
@@ -237,12 +258,14 @@ fn median(times: &mut [Duration]) -> f64 {
 
 fn main() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
+    require_disk(target);
     let folder = tempfile::tempdir_in(target).unwrap();
     // The first memory that is opened turns libgit2's switch on for this process.
     let mut ways = ways(folder.path());
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); ways.len()];
     for round in 0..ROUNDS {
         for (way, times) in ways.iter_mut().zip(&mut times) {
+            settle(folder.path());
             for write in 0..WRITES {
                 let seed = FILES + round * WRITES + write;
                 let start = Instant::now();

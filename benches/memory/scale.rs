@@ -43,41 +43,58 @@ fn commits(folder: &Path, history: &Path) {
     };
     let (mut long, mut short) = (open(&copied), made(&folder.join("short"), super::FILES));
     long.inspect(&Origin::of(Author::Longhaul), &folder.join("kept")).unwrap();
-    let wall = |store: &mut Store, seed: usize| {
-        let start = Instant::now();
-        write(store, seed, super::FILES);
-        start.elapsed()
-    };
-    let ratio = in_turns(&mut long, &mut short, wall);
-    println!("a write after {} commits / after none: {ratio:.2}", super::past::COMMITS);
+    let both = |store: &mut Store, seed: usize| timed(|| write(store, seed, super::FILES));
+    let (time, processor) = in_turns(&mut long, &mut short, both);
+    println!(
+        "a write after {} commits / after none: {time:.2}, time of the processor: {processor:.2}",
+        super::past::COMMITS
+    );
 }
 
-/// The time of the processor for a write into many files, beside one into ten.
+/// A write into many files, beside one into ten.
 fn files(folder: &Path) {
     let (mut many, mut few) = (made(&folder.join("many"), 10_000), made(&folder.join("few"), 10));
-    let cpu = |store: &mut Store, seed: usize| {
+    let both = |store: &mut Store, seed: usize| {
         let files = if store.place().view.starts_with(folder.join("few")) { 10 } else { 10_000 };
-        let start = processor();
-        write(store, seed, files);
-        processor() - start
+        timed(|| write(store, seed, files))
     };
-    let ratio = in_turns(&mut many, &mut few, cpu);
-    println!("a write into 10,000 files in folders / into 10, time of the processor: {ratio:.2}");
+    let (time, processor) = in_turns(&mut many, &mut few, both);
+    println!("a write into 10,000 files in folders / into 10: {time:.2}, time of the processor: {processor:.2}");
 }
 
-fn in_turns(one: &mut Store, other: &mut Store, measure: impl Fn(&mut Store, usize) -> Duration) -> f64 {
+/// The time that something takes, and that of the processor.
+type Both = (Duration, Duration);
+
+fn timed(work: impl FnOnce()) -> Both {
+    let (start, processor_start) = (Instant::now(), processor());
+    work();
+    (start.elapsed(), processor() - processor_start)
+}
+
+/// How many times as long the one takes as the other, whose turn comes first every other time.
+fn in_turns(one: &mut Store, other: &mut Store, measure: impl Fn(&mut Store, usize) -> Both) -> (f64, f64) {
     let (mut ones, mut others) = (Vec::new(), Vec::new());
     for round in 0..ROUNDS {
         for write in 0..WRITES {
             let seed = 7 * super::FILES + round * WRITES + write;
-            let times = (measure(one, seed), measure(other, seed));
+            let [mut times_of_one, mut times_of_other] = [Both::default(); 2];
+            for turn in [write, write + 1] {
+                match turn % 2 {
+                    0 => times_of_one = measure(one, seed),
+                    _ => times_of_other = measure(other, seed),
+                }
+            }
             if round > 0 {
-                ones.push(times.0);
-                others.push(times.1);
+                ones.push(times_of_one);
+                others.push(times_of_other);
             }
         }
     }
-    super::median(&mut ones) / super::median(&mut others)
+    let ratio = |pick: fn(&Both) -> Duration| {
+        let median = |times: &[Both]| super::median(&mut times.iter().map(pick).collect::<Vec<_>>());
+        median(&ones) / median(&others)
+    };
+    (ratio(|both| both.0), ratio(|both| both.1))
 }
 
 fn write(store: &mut Store, seed: usize, files: usize) {
