@@ -102,6 +102,7 @@ impl Stand {
             left_out: Vec::new(),
             before: Marks::new(),
             session: None,
+            deadline: None,
             clock: Clock::system(),
         };
         let check = Check::command(CHECK);

@@ -1,5 +1,6 @@
 //! The time, taken from one place so that tests can fix it.
 
+pub mod deadline;
 pub mod duration;
 
 use jiff::Timestamp;

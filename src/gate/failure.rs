@@ -41,8 +41,8 @@ impl Verdict {
         let tail = if trial.is_uninstalled() { String::new() } else { trial.last_lines(TAIL) };
         let said = format!("{}\n{}", normalised(trial.detail()), normalised(&tail));
         let silent = self.finding() == Finding::Failed && said.trim().is_empty();
-        if silent || self.finding().is_green() || matches!(self.finding(), Finding::Interrupted | Finding::NotCommitted)
-        {
+        let unsaid = matches!(self.finding(), Finding::Interrupted | Finding::NotCommitted | Finding::OutOfTime);
+        if silent || unsaid || self.finding().is_green() {
             return None;
         }
         let exit = trial.exit().map(ToString::to_string).unwrap_or_default();
@@ -115,7 +115,8 @@ mod tests {
         let check = Check::command("true");
         let failure = |finding| Verdict::example("a", &check, finding, "t").failure();
         let silent = Finding::Failed;
-        for nothing in [Finding::Passed, Finding::AlreadyGreen, Finding::Interrupted, Finding::NotCommitted, silent] {
+        let cut = [Finding::Interrupted, Finding::OutOfTime, Finding::NotCommitted];
+        for nothing in [Finding::Passed, Finding::AlreadyGreen, silent].into_iter().chain(cut) {
             assert_eq!(failure(nothing), None);
         }
         assert_eq!(failure(Finding::TimedOut), Verdict::example("b", &check, Finding::TimedOut, "u").failure());

@@ -27,7 +27,7 @@ pub enum Finding {
     Empty,
     /// It ended well, and its test runner said that no test ran.
     NothingExecuted,
-    /// Its turn did not come within the time of a sweep.
+    /// The time of a sweep, or of the run, was over before it came to its end.
     OutOfTime,
     /// Only a person can tell.
     NeedsPerson,

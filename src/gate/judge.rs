@@ -1,5 +1,6 @@
 //! The decision: what one run of a check means for its feature.
 
+use crate::clock::deadline;
 use crate::gate::Check;
 use crate::gate::Finding;
 use crate::gate::Gate;
@@ -79,6 +80,9 @@ impl Gate<'_> {
     pub fn judge(&self, feature: &str, check: &Check, known: &Known, pinned: PinnedBytes) -> Result<Verdict> {
         let head = self.project.head()?;
         let refused = |trial| Ok(Verdict::new(trial, self.circumstances(feature, check, head.as_ref(), None)));
+        if let Some(trial) = self.out_of_time() {
+            return refused(trial);
+        }
         if let Some(trial) = self.refusal(check, pinned)? {
             return refused(trial);
         }
@@ -111,6 +115,8 @@ impl Gate<'_> {
         // What tools load by themselves is no test that somebody may have been asked for.
         others.retain(|path| !soft.contains(path));
         drop(tree);
+        // What refuses it from here on may have been cut itself.
+        let passed = trial.finding == Finding::Passed;
         let of_no_account = self.judge_changes(&mut trial, check, known, &looked.changed, &head.tree, pinned)?;
         circumstances.disclosed.extend(of_no_account);
         let red = known.red.as_ref().filter(|red| red.check == check.digest());
@@ -124,6 +130,9 @@ impl Gate<'_> {
         if let Some(red) = red {
             self.look_back(&mut trial, check, known, red, pinned)?;
         }
+        if passed && trial.finding == Finding::TreeMoved && deadline::is_over(self.deadline) {
+            trial.finding = Finding::OutOfTime;
+        }
         let soft = [soft, trial.planted.clone()].concat();
         Ok(Verdict::new(
             trial,
@@ -134,7 +143,7 @@ impl Gate<'_> {
     /// Runs the check the same way on what a commit of now would hold. Proves nothing.
     pub fn try_out(&self, check: &Check, known: &Known, pinned: PinnedBytes) -> Result<Trial> {
         self.project.require_well_placed()?;
-        if let Some(refused) = self.refusal(check, pinned)? {
+        if let Some(refused) = self.out_of_time().map_or_else(|| self.refusal(check, pinned), |cut| Ok(Some(cut)))? {
             return Ok(refused);
         }
         let snapshot = self.project.snapshot(&self.before)?;
@@ -172,6 +181,11 @@ impl Gate<'_> {
             let detail = format!("`$LONGHAUL_CHECKS/{name}` is not among memory's check files");
             Trial::refused(Finding::NotRunnable, detail)
         }))
+    }
+
+    /// Returns a result when there is no time left to run anything.
+    fn out_of_time(&self) -> Option<Trial> {
+        deadline::is_over(self.deadline).then(|| Trial::refused(Finding::OutOfTime, trial::NO_TIME))
     }
 
     /// Lists what tools load by themselves and changed since the check was approved.
@@ -244,6 +258,7 @@ impl Gate<'_> {
             files: &self.files,
             init_script: self.init_script.as_deref(),
             init_path: self.init_path.as_deref(),
+            deadline: self.deadline,
         }
     }
 

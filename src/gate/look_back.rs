@@ -39,7 +39,7 @@ impl Gate<'_> {
                 trial.finding = Finding::AlreadyGreen;
                 trial.add("it could not be set up before any work, and passes on that commit now that it can be");
             }
-            Finding::Interrupted => trial.finding = Finding::Interrupted,
+            cut @ (Finding::Interrupted | Finding::OutOfTime) => trial.finding = cut,
             _ => {}
         }
         Ok(())

@@ -80,6 +80,7 @@ use crate::secrets::Scanner;
 use std::collections::BTreeMap;
 use std::path::PathBuf;
 use std::time::Duration;
+use std::time::Instant;
 
 /// How checks are run.
 #[derive(Clone, Debug)]
@@ -159,6 +160,8 @@ pub struct Gate<'a> {
     /// Untracked files that the session found and that stay out of its commits as long as they are as they were.
     pub before: Marks,
     pub session: Option<u32>,
+    /// Nothing that it starts runs on after this moment, at which a budget of time is used up.
+    pub deadline: Option<Instant>,
     pub clock: Clock,
 }
 

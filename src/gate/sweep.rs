@@ -1,5 +1,6 @@
 //! Runs the checks of features already done, within a time budget.
 
+use crate::clock::deadline;
 use crate::gate::Check;
 use crate::gate::Finding;
 use crate::gate::Gate;
@@ -50,7 +51,7 @@ pub fn order(mut candidates: Vec<Candidate>, changed: &[String]) -> Vec<Candidat
 
 impl Gate<'_> {
     /// Runs the candidates in their order until the budget is used up or the session is interrupted. A check that has
-    /// begun may take its own limit.
+    /// begun may take its own limit, but not more than is left of the run's time.
     pub fn sweep(
         &self,
         candidates: Vec<Candidate>,
@@ -64,6 +65,7 @@ impl Gate<'_> {
             let reason = match budget {
                 _ if self.interrupt.requested() => Some(Finding::Interrupted),
                 Some(budget) if start.elapsed() >= budget => Some(Finding::OutOfTime),
+                _ if deadline::is_over(self.deadline) => Some(Finding::OutOfTime),
                 // It would fail for each, and may take long to.
                 _ if uninstalled => Some(Finding::NotReady),
                 _ => None,

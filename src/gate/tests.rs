@@ -21,6 +21,7 @@ use serde_json::json;
 use std::cell::RefCell;
 use std::fs;
 use std::path::Path;
+use std::time::Instant;
 use tempfile::TempDir;
 
 /// A project with commits, and all that a gate needs around it.
@@ -33,6 +34,7 @@ struct Bench {
     init_script: Option<String>,
     install_script: Option<String>,
     reuse: Reuse,
+    deadline: Option<Instant>,
     red: Red,
     /// The bytes that were pinned, as memory keeps them.
     pinned: RefCell<BTreeMap<String, Vec<u8>>>,
@@ -91,6 +93,7 @@ impl Bench {
             init_script,
             install_script,
             reuse: Reuse::Alike,
+            deadline: None,
             red,
             pinned,
         };
@@ -151,6 +154,7 @@ impl Bench {
             left_out: Vec::new(),
             before: Marks::new(),
             session: Some(7),
+            deadline: self.deadline,
             clock: Clock::fixed("2026-11-29T14:03:00Z".parse().unwrap()),
         }
     }

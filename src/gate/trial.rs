@@ -2,6 +2,7 @@
 
 mod planted;
 
+use crate::clock::deadline;
 use crate::clock::duration;
 use crate::gate::Check;
 use crate::gate::CheckFiles;
@@ -58,6 +59,9 @@ const READER_GONE: &str = "a command wrote to the next one in its pipeline after
 /// The folder of the check files inside a run's own.
 const CHECKS: &str = "checks";
 
+/// Why a check did not come to its end by itself.
+pub(in crate::gate) const NO_TIME: &str = "a budget of time was used up before it had ended";
+
 /// Longest time that installing what a project needs may take.
 const PREPARE_LIMIT: Duration = Duration::from_secs(30 * 60);
 
@@ -83,6 +87,8 @@ pub(in crate::gate) struct Surroundings<'a> {
     pub init_script: Option<&'a str>,
     /// Path of that script.
     pub init_path: Option<&'a str>,
+    /// Nothing runs on after this moment.
+    pub deadline: Option<Instant>,
 }
 
 /// Runs the check, until it passed `runs` times. Nothing it started is alive afterwards, and nothing of its folders.
@@ -98,6 +104,7 @@ pub(in crate::gate) fn run(check: &Check, runs: u32, around: &Surroundings) -> R
     run.tell_wanted_network(&mut trial, "`\"network\": true` in the check gives it one");
     run.tell_hidden_program(&mut trial);
     run.tell_held_file(&mut trial);
+    run.tell_cut(&mut trial);
     let survivors = run.sandbox.end();
     // What a setup started was meant to stay until now.
     if check.setup.is_none() && !survivors.is_empty() {
@@ -119,6 +126,7 @@ pub(in crate::gate) fn prepare(text: &str, failed: &str, around: &Surroundings) 
         let mut trial = Trial { duration, unprepared: Some(Unprepared::Install), ..not_ready(finished, failed) };
         run.tell_wanted_network(&mut trial, "`sandbox.network` must not be `off` for it");
         run.tell_hidden_program(&mut trial);
+        run.tell_cut(&mut trial);
         trial
     }))
 }
@@ -188,6 +196,17 @@ impl<'a> Run<'a> {
         }
     }
 
+    /// Says of what the time ended, and not a limit of its own, that it did.
+    fn tell_cut(&self, trial: &mut Trial) {
+        let by_limit = trial.exit == Some(Exit::TimedOut) || trial.finding == Finding::NotReady;
+        // The last question whether it is up comes a pause before the end.
+        let end = self.around.deadline.and_then(|deadline| deadline.checked_sub(READY_PAUSE));
+        if by_limit && deadline::is_over(end) {
+            (trial.finding, trial.unprepared, trial.limit) = (Finding::OutOfTime, None, None);
+            trial.detail = NO_TIME.to_owned();
+        }
+    }
+
     /// Returns where commands find the tree.
     fn tree(&self) -> &Path {
         match self.sandbox.level() {
@@ -242,13 +261,13 @@ impl<'a> Run<'a> {
     }
 
     fn wait_until(&self, ready: &str, check: &Check) -> Result<Option<Trial>> {
-        let start = Instant::now();
+        let (start, limit) = (Instant::now(), deadline::within(self.around.deadline, self.limit));
         loop {
-            let left = self.limit.saturating_sub(start.elapsed()).min(READY_LIMIT);
+            let left = limit.saturating_sub(start.elapsed()).min(READY_LIMIT);
             let (finished, _) = self.shell((ready, Rules::First), &check.cwd, None, left, Leftovers::End)?;
             match finished.exit {
                 Exit::Code(0) => return Ok(None),
-                Exit::Code(_) | Exit::TimedOut if start.elapsed() + READY_PAUSE < self.limit => {
+                Exit::Code(_) | Exit::TimedOut if start.elapsed() + READY_PAUSE < limit => {
                     std::thread::sleep(READY_PAUSE);
                 }
                 _ => return Ok(Some(not_ready(finished, &never_came(ready, check, self.limit)))),
@@ -314,7 +333,7 @@ impl<'a> Run<'a> {
         let shell = Shell::of(text, rules, &host_environment(self.around.settings, self.around.project));
         let command = Command {
             args: shell.args.iter().map(Into::into).collect(),
-            limit,
+            limit: deadline::within(self.around.deadline, limit),
             idle: self.around.settings.idle,
             grace: self.around.settings.grace,
             keep: self.around.settings.keep,

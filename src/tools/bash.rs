@@ -10,6 +10,7 @@ use std::time::Instant;
 
 use serde_json::Value;
 
+use crate::clock::deadline;
 use crate::message::ToolResult;
 use crate::process::Command;
 use crate::process::Exit;
@@ -78,10 +79,13 @@ impl Limits {
     }
 
     /// Cuts a limit to what is left of the time.
-    pub(super) fn within(&self, limit: Duration) -> Duration {
-        // Without any time a command could not even be told to end.
-        let left = |deadline: Instant| deadline.saturating_duration_since(Instant::now()).max(Duration::from_secs(1));
-        self.deadline.map(left).map_or(limit, |left| left.min(limit))
+    pub fn within(&self, limit: Duration) -> Duration {
+        deadline::within(self.deadline, limit)
+    }
+
+    /// Tells whether the time is used up.
+    pub(super) fn is_over(&self) -> bool {
+        deadline::is_over(self.deadline)
     }
 }
 

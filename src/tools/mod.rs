@@ -164,10 +164,16 @@ impl<'a> Toolbox<'a> {
             }
             ("setup", _) => {
                 let script = place.init_script.as_deref();
-                let limit = place.limits.within(place.limits.init);
                 let artifacts = &place.artifacts;
-                let result =
-                    setup::call(place.sandbox, &place.root, script, &place.environment, limit, artifacts, input)?;
+                let result = setup::call(
+                    place.sandbox,
+                    &place.root,
+                    script,
+                    &place.environment,
+                    &place.limits,
+                    artifacts,
+                    input,
+                )?;
                 self.inspected(result, &origin)
             }
             ("check", Kind::Work { feature, gate }) => {

@@ -14,6 +14,7 @@ use crate::process::Finished;
 use crate::process::Leftovers;
 use crate::sandbox::Sandbox;
 use crate::tools::artifacts::Artifacts;
+use crate::tools::bash::Limits;
 use crate::tools::bash::network_told;
 use crate::tools::bash::quoted;
 use crate::tools::input::Input;
@@ -38,14 +39,14 @@ pub(super) fn call(
     root: &Path,
     script: Option<&str>,
     environment: &BTreeMap<String, String>,
-    limit: Duration,
+    limits: &Limits,
     artifacts: &Artifacts,
     input: &Value,
 ) -> Result<ToolResult, ToolError> {
     Input::new(input, &[])?;
     let script = script.ok_or_else(|| tell("there is no init script: the project starts nothing"))?;
-    let finished = run_init(sandbox, root, script, Phase::Start, environment, limit);
-    let text = init_told(script, &finished, artifacts)?;
+    let finished = run_init(sandbox, root, script, Phase::Start, environment, limits.within(limits.init));
+    let text = init_told(script, &finished, limits, artifacts)?;
     let text = format!("{text}{}", network_told(sandbox, &finished));
     let is_error = finished.exit != Exit::Code(0);
     Ok(if is_error { ToolResult::error(text) } else { ToolResult::text(text) })
@@ -77,12 +78,15 @@ pub fn run_init(
 }
 
 /// Says how the init script ended, with what it printed; all of a long output is kept as an artifact.
-pub fn init_told(script: &str, finished: &Finished, artifacts: &Artifacts) -> Result<String> {
+pub fn init_told(script: &str, finished: &Finished, limits: &Limits, artifacts: &Artifacts) -> Result<String> {
     let seconds = finished.duration.as_secs_f64();
     let how = match &finished.exit {
         Exit::Code(0) => format!("ended well after {seconds:.1} s"),
         Exit::Code(code) => format!("failed with exit code {code} after {seconds:.1} s"),
         Exit::Signal(signal) => format!("was ended by signal {signal} after {seconds:.1} s"),
+        Exit::TimedOut if limits.is_over() => {
+            format!("was stopped after {seconds:.1} s, since a budget of time was used up")
+        }
         Exit::TimedOut => {
             format!("was stopped by its limit, after {seconds:.1} s; it must end by itself, servers in the background")
         }
@@ -116,9 +120,9 @@ mod tests {
 
     fn setup(project: &TempDir, sandbox: &Sandbox, limit: f64) -> ToolResult {
         let environment = BTreeMap::from([("PATH".to_owned(), std::env::var("PATH").unwrap())]);
-        let limit = Duration::from_secs_f64(limit);
+        let limits = Limits { init: Duration::from_secs_f64(limit), ..Limits::default() };
         let artifacts = Artifacts::new(&project.path().join("artifacts"), &Secrets::default());
-        call(sandbox, project.path(), Some("init.sh"), &environment, limit, &artifacts, &json!({})).unwrap()
+        call(sandbox, project.path(), Some("init.sh"), &environment, &limits, &artifacts, &json!({})).unwrap()
     }
 
     #[test]
@@ -165,7 +169,8 @@ mod tests {
     fn a_project_without_a_script_says_so() {
         let sandbox = Sandbox::plain(Path::new("/nowhere"), &Interrupt::new());
         let (root, artifacts) = (Path::new("/"), Artifacts::new(Path::new("/nowhere"), &Secrets::default()));
-        let told = call(&sandbox, root, None, &BTreeMap::new(), Duration::ZERO, &artifacts, &json!({})).unwrap_err();
+        let told =
+            call(&sandbox, root, None, &BTreeMap::new(), &Limits::default(), &artifacts, &json!({})).unwrap_err();
         assert!(matches!(told, ToolError::TellModel(text) if text.starts_with("there is no init script")));
     }
 }

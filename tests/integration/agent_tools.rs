@@ -85,6 +85,7 @@ impl Session {
             left_out: Vec::new(),
             before: longhaul::project::Marks::new(),
             session: Some(3),
+            deadline: None,
             clock: Clock::system(),
         };
         let mut feature = checklist.get("login").unwrap().clone();

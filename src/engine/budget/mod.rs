@@ -136,6 +136,13 @@ impl Budget {
         limit.reached("the feature's", &spent).or(used)
     }
 
+    /// Returns the moment at which the run's own time is used up.
+    pub fn end_of_run(&mut self) -> Option<Instant> {
+        self.tick();
+        let left = self.limits.run.time?.saturating_sub(self.account.run().time);
+        Instant::now().checked_add(left)
+    }
+
     /// Returns the time left, when time is limited.
     pub fn time_left(&mut self) -> Option<Duration> {
         self.shortest().map(|(left, ..)| left)

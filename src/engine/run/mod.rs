@@ -9,6 +9,7 @@ pub mod stop;
 
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
+use crate::clock::deadline;
 use crate::clock::duration;
 use crate::engine::budget::Budget;
 use crate::engine::budget::account::Account;
@@ -25,6 +26,7 @@ use crate::engine::run::stop::Stop;
 use crate::engine::session::hold;
 use crate::engine::session::hold::Held;
 use crate::engine::session::resumed::Resumed;
+use crate::engine::verify;
 use crate::engine::verify::Before;
 use crate::engine::verify::checkout;
 use crate::engine::verify::sweep;
@@ -82,7 +84,8 @@ fn begin(ws: &mut Workspace) -> Result<Budget> {
         ws.warn(told);
     }
     let carried = account.carried_over().map(carried_over);
-    let budget = Budget::start(ws.settings.limits, ws.settings.prices, account);
+    let mut budget = Budget::start(ws.settings.limits, ws.settings.prices, account);
+    ws.deadline = budget.end_of_run();
     let limits = [budget.describe(), held_by(ws)?].into_iter().chain(carried).collect();
     ws.tell(&Event::RunStarted { limits });
     Ok(budget)
@@ -125,7 +128,7 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
         return Ok(Some(Stop::For(failure)));
     }
     if pick::complete(&checklist) {
-        return finish(ws, &checklist, &tree);
+        return finish(ws, budget, &checklist, &tree);
     }
     if let Some(milestone) = pick::reached(&checklist, &tree) {
         let others = pick::reasons_beside(&checklist, &tree, &milestone.id);
@@ -142,9 +145,17 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
         if proven {
             so_far.breaker.proven();
         }
-        return Ok((!proven && !meanwhile::lost(ws, &checklist, &tree)?).then(|| stop::stuck(&checklist, &tree)));
+        if proven || meanwhile::lost(ws, &checklist, &tree)? {
+            return Ok(None);
+        }
+        // Some may not have been looked at.
+        let over = if deadline::is_over(ws.deadline) { stop::sessions_exhausted(ws, budget)? } else { None };
+        return Ok(Some(over.unwrap_or_else(|| stop::stuck(&checklist, &tree))));
     };
     let id = feature.id.clone();
+    if deadline::is_over(ws.deadline) {
+        return stop::sessions_exhausted(ws, budget);
+    }
     match meanwhile::look(ws, feature)? {
         Before::Open => return work(ws, budget, so_far, &id),
         Before::Proven => so_far.breaker.proven(),
@@ -187,7 +198,7 @@ pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
 }
 
 /// Everything is proven or accepted; the last word is a sweep at the final commit.
-fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Option<Stop>> {
+fn finish(ws: &mut Workspace, budget: &mut Budget, checklist: &Checklist, tree: &str) -> Result<Option<Stop>> {
     if !ws.settings.final_sweep {
         let text = "every required feature was proven or accepted; the final sweep was left out";
         let hint = "run without `--no-final-sweep` to look at all of them at the final commit";
@@ -197,8 +208,12 @@ fn finish(ws: &mut Workspace, checklist: &Checklist, tree: &str) -> Result<Optio
         return Ok(Some(stop::done(checklist, tree)));
     }
     ws.notice("final sweep: every check once more at the final commit");
-    let swept = sweep::sweep(ws, &[], None, &Occasion::last(ws))?;
+    let swept = ws.grant(verify::LEAST, |ws| sweep::sweep(ws, &[], None, &Occasion::last(ws)))?;
     meanwhile::warn_of_regressed(ws, &swept);
+    if let Some(limit) = Some(&swept.out_of_time).filter(|left| !left.is_empty()).and_then(|_| budget.run_exhausted()) {
+        let text = format!("{limit} before the final sweep had looked at: {}", swept.out_of_time.join(", "));
+        return Ok(Some(Failure::new(Kind::Limit, text).into()));
+    }
     // Else the same sweep would be due again, for ever.
     if swept.passed.is_empty() && swept.regressed.is_empty() && !ws.interrupt.requested() {
         let (why, hint) = match swept.uninstalled.as_slice() {

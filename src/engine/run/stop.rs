@@ -3,6 +3,7 @@
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::clock::deadline;
 use crate::driver::Ending;
 use crate::engine::budget::Budget;
 use crate::engine::counted;
@@ -114,6 +115,10 @@ pub fn after(
             return Ok(Some(gone.hint("bring it back, then run again").into()));
         }
         _ => {}
+    }
+    // Its check may have been cut, and what comes next says so.
+    if deadline::is_over(ws.deadline) {
+        return Ok(None);
     }
     if let Some(why) = breaker.cut_short(ws.settings.breaker) {
         return Ok(Some(cut_short(&why, ending)));

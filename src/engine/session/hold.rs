@@ -197,11 +197,13 @@ fn play(
     let sandbox = ws.sandbox(Git::Writable, commands, &[&session.artifacts], &[desk.path()])?;
     let (ways, script) = (ws.ways(), ws.init_script()?);
     let artifacts = Artifacts::new(&session.artifacts, &ws.settings.secrets);
-    let init_result =
-        script.as_deref().map(|script| start(ws, &sandbox, script, (session.number, &artifacts))).transpose()?;
+    let deadline = budget.time_left().map(|left| Instant::now() + left);
+    let limits = tools::Limits { deadline, ..ws.settings.tool_limits.clone() };
+    let at = (session.number, &limits, &artifacts);
+    let init_result = script.as_deref().map(|script| start(ws, &sandbox, script, at)).transpose()?;
     ws.reopen(&ways);
     let (first, seen) = first(ws, (client, budget), session, cut, init_result)?;
-    let settings = asking(ws, budget)?;
+    let settings = asking(ws, deadline)?;
     let checklist = ws.checklist()?;
     let feature = session.feature.as_deref().map(|id| checklist.find(id)).transpose()?;
     let (files, environment, head_tree) = (ws.check_files()?, ws.inner_environment(), ws.tree()?);
@@ -216,7 +218,7 @@ fn play(
         ways: ways.clone(),
         environment,
         artifacts,
-        limits: tools::Limits { deadline: settings.deadline, ..ws.settings.tool_limits.clone() },
+        limits,
         head_tree,
         init_script: script,
         declared: ws.settings.tools,
@@ -234,6 +236,7 @@ fn play(
         left_out: Vec::new(),
         before: session.untracked.clone(),
         session: Some(session.number),
+        deadline,
         clock: ws.clock,
     };
     let kind = match feature {
@@ -295,14 +298,14 @@ fn first(
 }
 
 /// Says how the model is asked.
-fn asking(ws: &Workspace, budget: &mut Budget) -> Result<driver::Settings> {
+fn asking(ws: &Workspace, deadline: Option<Instant>) -> Result<driver::Settings> {
     Ok(driver::Settings {
         model: ws.settings.model.clone(),
         model_setting: ModelSetting::Model,
         max_tokens: ws.settings.max_tokens,
         window: ws.settings.window,
         clear_at: ws.settings.clear_at,
-        deadline: budget.time_left().map(|left| Instant::now() + left),
+        deadline,
         texts: nudges::texts(ws.settings.max_tokens)?,
     })
 }
@@ -312,13 +315,13 @@ fn start(
     ws: &mut Workspace,
     sandbox: &Sandbox,
     script: &str,
-    (number, artifacts): (u32, &Artifacts),
+    (number, limits, artifacts): (u32, &tools::Limits, &Artifacts),
 ) -> Result<String> {
-    let installing = install::install(ws, script, artifacts)?;
-    let limit = ws.settings.tool_limits.init;
+    let installing = install::install(ws, script, limits, artifacts)?;
+    let limit = limits.within(limits.init);
     let environment = ws.inner_environment();
     let finished = tools::run_init(sandbox, ws.project.root(), script, Phase::Start, &environment, limit);
-    let told = tools::init_told(script, &finished, artifacts)?;
+    let told = tools::init_told(script, &finished, limits, artifacts)?;
     note_run(ws, number, &finished)?;
     let failed = (finished.exit != Exit::Code(0)).then_some(&told);
     for failed in installing.iter().chain(failed) {

@@ -84,10 +84,8 @@ pub fn run(
             left_out: leftover.left_out.iter().map(|(path, _)| path.clone()).collect(),
             ..session.occasion()
         };
-        report.outcome = run_check(ws, session, ending, tampered, &at)?;
-        step(ws, "check recorded");
-        let touched = ws.project.changed_paths(&session.started_at, &ws.head()?.commit).unwrap_or_default();
-        report.swept = sweep::sweep(ws, &touched, Some(ws.settings.sweep_budget), &at)?;
+        (report.outcome, report.swept) =
+            ws.grant(verify::LEAST, |ws| run_checks(ws, session, ending, tampered, &at))?;
         if !report.swept.regressed.is_empty() {
             ws.warn(format!("regressed: {}; a check that passed fails now", report.swept.regressed.join(", ")));
         }
@@ -200,6 +198,20 @@ fn told_revealing(revealing: &[String]) -> String {
          history before you push, or replace the key",
         listed(revealing)
     )
+}
+
+/// Runs the session's check, and those of what is done already.
+fn run_checks(
+    ws: &mut Workspace,
+    session: &Session,
+    ending: &Ending,
+    tampered: bool,
+    at: &Occasion,
+) -> Result<(Option<Outcome>, Swept)> {
+    let outcome = run_check(ws, session, ending, tampered, at)?;
+    step(ws, "check recorded");
+    let touched = ws.project.changed_paths(&session.started_at, &ws.head()?.commit).unwrap_or_default();
+    Ok((outcome, sweep::sweep(ws, &touched, Some(ws.settings.sweep_budget), at)?))
 }
 
 /// Runs the session's check. A session that changed protected files by hand proves nothing, whatever the check says.

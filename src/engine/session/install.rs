@@ -7,6 +7,7 @@ use crate::project;
 use crate::sandbox::Git;
 use crate::tools;
 use crate::tools::Artifacts;
+use crate::tools::Limits;
 use crate::tools::Phase;
 use anyhow::Context;
 use anyhow::Result;
@@ -21,13 +22,13 @@ const LARGE: u64 = 64 << 20;
 
 /// Runs the script's install phase unless that was done for this script and these lock files. Returns what there is to
 /// tell of a run that failed; it is tried again the next time.
-pub fn install(ws: &Workspace, script: &str, artifacts: &Artifacts) -> Result<Option<String>> {
+pub fn install(ws: &Workspace, script: &str, limits: &Limits, artifacts: &Artifacts) -> Result<Option<String>> {
     let (known, now) = (record(ws), digest(ws, script));
     if fs::read_to_string(&known).is_ok_and(|done| done == now) {
         return Ok(None);
     }
     let sandbox = ws.sandbox(Git::Writable, ws.settings.sandbox.setup(), &[], &[])?;
-    let limit = ws.settings.init_timeout;
+    let limit = limits.within(ws.settings.init_timeout);
     let finished = tools::run_init(&sandbox, ws.project.root(), script, Phase::Install, &ws.inner_environment(), limit);
     sandbox.end();
     if finished.exit == Exit::Code(0) {
@@ -35,7 +36,7 @@ pub fn install(ws: &Workspace, script: &str, artifacts: &Artifacts) -> Result<Op
         fs::write(&known, now).with_context(|| format!("could not write `{}`", known.display()))?;
         return Ok(None);
     }
-    Ok(Some(format!("installing: {}", tools::init_told(script, &finished, artifacts)?)))
+    Ok(Some(format!("installing: {}", tools::init_told(script, &finished, limits, artifacts)?)))
 }
 
 fn record(ws: &Workspace) -> PathBuf {

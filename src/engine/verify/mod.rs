@@ -17,12 +17,17 @@ use crate::gate::Known;
 use crate::gate::Red;
 use crate::gate::Verdict;
 use anyhow::Result;
+use std::time::Duration;
 
 /// Lines of a check's output that are told at once; the rest is in its file.
 const TAIL: usize = 12;
 
 /// What files of the soft closure that changed are.
 const LOADED: &str = "changed since approval, and loaded by tools by themselves";
+
+/// Time that checks have at a session's end and at the run's, whatever is left: what was done up to the limit is proven if
+/// that is soon told.
+pub const LEAST: Duration = Duration::from_secs(10);
 
 /// Files that are named at once; `show` has all.
 const NAMED: usize = 8;
@@ -60,7 +65,8 @@ pub fn settle(ws: &mut Workspace, verdict: Verdict, attempt: Attempt, at: &Occas
     tell(ws, &verdict, if feature.is_done() { Seen::Again } else { Seen::ForProof });
     // A feature that is not done keeps the reason, for the session that comes next.
     let silent = says_nothing(&verdict) || verdict.trial().is_uninstalled();
-    if verdict.finding() == Finding::Interrupted || (feature.is_done() && silent) {
+    let cut = matches!(verdict.finding(), Finding::Interrupted | Finding::OutOfTime);
+    if cut || (feature.is_done() && silent) {
         let state = checklist.state(id, &ws.head()?.tree);
         return Ok(Outcome { id: id.to_owned(), verdict, state });
     }

@@ -3,6 +3,7 @@
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::clock::deadline;
 use crate::clock::duration;
 use crate::engine::counted;
 use crate::engine::facts::Fact;
@@ -156,8 +157,12 @@ pub fn sweep(ws: &mut Workspace, touched: &[String], limit: Option<Duration>, at
 
 /// Names the features whose turn did not come; whoever gave a sweep no time at all knows.
 fn tell_out_of_time(ws: &Workspace, found: &Swept, limit: Option<Duration>) {
-    let Some(limit) = limit.filter(|limit| !limit.is_zero() && !found.out_of_time.is_empty()) else { return };
-    let (ids, limit) = (found.out_of_time.join(", "), duration::spell(limit));
+    let ids = found.out_of_time.join(", ");
+    if !ids.is_empty() && deadline::is_over(ws.deadline) {
+        return ws.notice(format!("not looked at again, since the run's time is used up: {ids}"));
+    }
+    let Some(limit) = limit.filter(|limit| !limit.is_zero() && !ids.is_empty()) else { return };
+    let limit = duration::spell(limit);
     ws.notice(format!(
         "not looked at again, since the sweep's {limit} are over: {ids}; `run.sweep_budget` gives it more"
     ));

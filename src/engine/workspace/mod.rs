@@ -52,6 +52,8 @@ use anyhow::Result;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::path::PathBuf;
+use std::time::Duration;
+use std::time::Instant;
 
 /// What a command works with. The lock, where there is one, is held as long as this lives.
 pub struct Workspace<'a> {
@@ -61,6 +63,8 @@ pub struct Workspace<'a> {
     pub voice: Voice<'a>,
     pub interrupt: &'a Interrupt,
     pub clock: Clock,
+    /// The moment at which the run's budget of time is used up: no check goes on after it.
+    pub deadline: Option<Instant>,
     _lock: Option<RunLock>,
 }
 
@@ -137,7 +141,8 @@ impl<'a> Workspace<'a> {
         }
         let mut memory = Store::open(&place, Policy::Project, settings.caps, clock)?;
         memory.screen(settings.screen.clone());
-        let mut ws = Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: lock };
+        let mut ws =
+            Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, deadline: None, _lock: lock };
         links.into_iter().for_each(|text| ws.warn(text));
         if ws._lock.is_some() || apart.is_some() {
             ws.end_orphans();
@@ -182,7 +187,16 @@ impl<'a> Workspace<'a> {
         sink: &'a dyn Sink,
         interrupt: &'a Interrupt,
     ) -> Self {
-        Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, _lock: Some(lock) }
+        Self { project, memory, settings, voice: Voice::new(sink), interrupt, clock, deadline: None, _lock: Some(lock) }
+    }
+
+    /// Does what has so much time at least, however little is left of the run's.
+    pub fn grant<T>(&mut self, least: Duration, work: impl FnOnce(&mut Self) -> T) -> T {
+        let until = self.deadline;
+        self.deadline = until.map(|until| until.max(Instant::now() + least));
+        let done = work(self);
+        self.deadline = until;
+        done
     }
 
     /// Returns the folder of the sessions' records.
@@ -363,6 +377,7 @@ impl<'a> Workspace<'a> {
             left_out: at.left_out.clone(),
             before: Marks::new(),
             session: at.session,
+            deadline: self.deadline,
             clock: self.clock,
         })
     }

@@ -143,6 +143,24 @@ fn prepare_runs_again_when_a_script_it_names_or_what_steers_it_changes() {
 }
 
 #[test]
+fn what_the_time_ends_in_the_midst_of_installing_is_not_kept() {
+    let mut bench = Bench::new();
+    let count = bench.folder.path().join("count");
+    bench.settings.prepare = format!("touch made; echo once >> {}; test -e quick || sleep 300", count.display());
+    bench.write(".gitignore", "made\n");
+    let check = bench.approved("test -e made");
+    bench.work();
+    bench.deadline = Some(Instant::now() + Duration::from_secs(2));
+    let verdict = bench.judge(&check);
+    assert_eq!((verdict.finding(), verdict.trial().is_uninstalled()), (Finding::OutOfTime, false));
+    bench.deadline = None;
+    bench.write("quick", "");
+    bench.commit();
+    assert_eq!(bench.finding(&check), Finding::Passed);
+    assert_eq!(fs::read_to_string(&count).unwrap(), "once\nonce\n");
+}
+
+#[test]
 fn what_another_commit_made_helps_no_check_of_the_last_sweep() {
     let mut bench = Bench::new();
     let runs = prepared_by_scripts(&mut bench);

@@ -49,6 +49,37 @@ fn a_check_that_exits_0_after_its_limit_has_not_passed() {
 }
 
 #[test]
+fn what_the_time_ends_is_out_of_time_and_no_failure() {
+    let mut bench = Bench::new();
+    let setup = |setup: &str| Check { setup: Some(setup.to_owned()), ..Check::command("true") };
+    let ready = Check { ready: Some("false".to_owned()), ..Check::command("true") };
+    let slow = [Check::command("sleep 300"), setup("sleep 300"), ready].map(|check| bench.approve(check));
+    let known = bench.approved("true");
+    bench.work();
+    for check in &slow {
+        bench.deadline = Some(Instant::now() + Duration::from_secs(2));
+        let start = Instant::now();
+        let verdict = bench.judge(check);
+        assert!(start.elapsed() < Duration::from_secs(15), "{:?}", start.elapsed());
+        assert_eq!(verdict.finding(), Finding::OutOfTime, "{}", verdict.trial().sentence());
+        assert!(verdict.trial().sentence().contains("a budget of time was used up"), "{}", verdict.trial().sentence());
+        assert_eq!((verdict.failure(), verdict.is_red()), (None, false));
+    }
+    assert_eq!(bench.finding(&known), Finding::OutOfTime, "the time is over before it begins");
+    let candidate = Candidate { feature: "a".into(), check: known.clone(), known: bench.known(&known), at: "1".into() };
+    let swept = bench.gate().sweep(vec![candidate], None, &|_| None, &mut |_| {}).unwrap();
+    assert_eq!(swept.left, [("a".to_owned(), Finding::OutOfTime)]);
+    // The twins: without that moment they come to their own ends.
+    bench.deadline = None;
+    bench.settings.timeout = Duration::from_secs(1);
+    assert_eq!(
+        slow.each_ref().map(|check| bench.finding(check)),
+        [Finding::TimedOut, Finding::NotReady, Finding::NotReady]
+    );
+    assert_eq!(bench.finding(&known), Finding::Passed);
+}
+
+#[test]
 fn an_expected_text_can_refuse_and_not_make_a_pass() {
     let bench = Bench::new();
     let expect = |run: &str| bench.approve(Check { expect: Some("3 tests".to_owned()), ..Check::command(run) });

@@ -4,6 +4,7 @@ use super::makes;
 use crate::support::KEY;
 use crate::support::Project;
 use crate::support::bash;
+use crate::support::call;
 use crate::support::hand_over;
 use crate::support::reply;
 use crate::support::say;
@@ -294,6 +295,87 @@ fn a_time_limit_ends_a_command_that_runs_on() {
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     let results = project.events(1);
     assert!(results.iter().any(|event| event.to_string().contains("stopped after its limit of ")), "{results:?}");
+}
+
+/// Runs with 4 seconds, in which the one feature stays open, and then without a limit.
+fn out_of_time_and_on(project: &Project, args: &[&str], told: &str) {
+    let start = Instant::now();
+    let run = project.run([&["run", "--time", "4s"][..], args].concat());
+    assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
+    run.exits(3).tells("the time budget of 4s is used up, 1 feature open").tells(told);
+    assert_eq!((project.stored("a")["attempts"].clone(), project.status("a").as_str()), (json!(0), "open"));
+    project.write("quick", "");
+    project.git(["add", "quick"]);
+    project.git(["commit", "-qm", "quick"]);
+    project.run(["run"]).exits(0);
+    assert_eq!(project.played().rejected(), Vec::<String>::new());
+}
+
+#[test]
+fn a_time_limit_cuts_the_check_at_the_end_of_a_session() {
+    let check = "test -f a && { test -f quick || sleep 300; }";
+    let project = Project::ready().feature("a", check).model([makes("a")]);
+
+    out_of_time_and_on(&project, &[], "check a: out of time");
+
+    let verdicts = project.events(1);
+    let verdict = verdicts.iter().find(|event| event["type"] == "check_ended").unwrap();
+    assert_eq!(verdict["finding"], "out of time");
+    assert_eq!(project.stored("a")["last_verdict"], Value::Null, "nothing follows from it");
+}
+
+#[test]
+fn a_time_limit_cuts_the_check_that_the_agent_calls() {
+    let checks = reply([bash("touch a"), call("check", json!({}))]);
+    let check = "test -f a && { test -f quick || sleep 300; }";
+    let project = Project::ready().feature("a", check).model([session([checks])]);
+
+    out_of_time_and_on(&project, &[], "the time budget of 4s is used up");
+
+    let told = project.events(1);
+    let told = told.iter().find(|event| event["type"] == "tool_ended" && event["name"] == "check").unwrap();
+    assert!(told["content"].as_str().unwrap().starts_with("out of time: after "), "{told}");
+}
+
+#[test]
+fn a_time_limit_cuts_installing_before_a_check() {
+    let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
+    let prepare = "gate.prepare=test -f quick || sleep 300";
+
+    out_of_time_and_on(&project, &["--set", prepare], "check a: out of time");
+}
+
+#[test]
+fn a_time_limit_cuts_the_init_script_and_no_request_is_made() {
+    for phase in ["install", "start"] {
+        let project = Project::ready().feature("a", "test -f a");
+        let script = format!("#!/bin/sh\ntest -f quick || test $LONGHAUL_PHASE != {phase} || sleep 300\n");
+        project.write("init.sh", &script);
+        project.git(["add", "init.sh"]);
+        project.git(["commit", "-qm", "script"]);
+        project.run(["memory", "delete", "init.md"]).exits(0);
+        project.run(["memory", "create", "init.md", "- script: `init.sh`"]).exits(0);
+        let project = project.model([makes("a")]);
+
+        out_of_time_and_on(&project, &[], "since a budget of time was used up");
+
+        assert_eq!(project.played().requests().len(), 2, "both of the second run");
+    }
+}
+
+#[test]
+fn a_time_limit_cuts_the_final_sweep_and_the_next_run_ends_it() {
+    let slow = "test -f a && { test ! -f b || test -f quick || sleep 300; }";
+    let project = Project::ready().feature("a", slow).feature("b", "test -f b").model([makes("a"), makes("b")]);
+    let start = Instant::now();
+
+    // Only the last sweep has the time to look at it.
+    let run = project.run(["run", "--time", "15s", "--set", "run.sweep_budget=0s"]);
+
+    run.exits(3).tells("the time budget of 15s is used up before the final sweep had looked at: a");
+    assert!(start.elapsed() < Duration::from_secs(90), "{:?}", start.elapsed());
+    assert_eq!(project.status("b"), "proven");
+    assert_ne!(project.status("a"), "regressed");
 }
 
 #[test]
