@@ -11,9 +11,6 @@ pub(super) struct RawEvent {
     pub(super) data: Vec<u8>,
 }
 
-/// The name of the event that says nothing but that the service is there.
-pub(super) const PING: &str = "ping";
-
 /// An event, or a single line of it, was larger than allowed.
 #[derive(Debug, Eq, PartialEq)]
 pub(super) struct TooLarge;
@@ -66,12 +63,6 @@ impl EventReader {
         }
         self.extend_line(rest)?;
         Ok(events)
-    }
-
-    /// Returns how much is there of an event that is not whole; of a comment, a ping or a blank line nothing.
-    pub(super) fn pending(&self) -> usize {
-        let of_ping = self.name == PING.as_bytes();
-        if of_ping { 0 } else { self.data.len() + if self.line.starts_with(b"data") { self.line.len() } else { 0 } }
     }
 
     /// Hands on the event that the end of the stream left open.

@@ -106,13 +106,12 @@ impl ReplyReader {
         if self.size > self.reply_limit {
             return Err(Broken::TooLarge(format!("a reply larger than {} bytes", self.reply_limit)));
         }
-        let before = self.events.pending();
         let events =
             self.events.feed(bytes).map_err(|_| Broken::TooLarge("an event above the size limit".to_owned()))?;
-        // A piece of an event tells something too: large ones come slowly.
-        let grew = self.events.pending() > before;
-        self.told += usize::from(grew || events.iter().any(|event| KNOWN.contains(&event.name.as_str())));
-        events.iter().try_for_each(|event| self.take(event))
+        for event in &events {
+            self.told += usize::from(self.take(event)?);
+        }
+        Ok(())
     }
 
     /// Tells whether `message_stop` arrived; what follows it is passed over.
@@ -120,7 +119,8 @@ impl ReplyReader {
         self.whole
     }
 
-    /// Returns how often something of the reply came; pings, comments and blank lines are nothing of it.
+    /// Returns how often something of the reply came. Pings, comments and blank lines are nothing of it, nor are the bytes of an
+    /// event that is not whole, and events that bring nothing.
     pub fn told(&self) -> usize {
         self.told
     }
@@ -143,32 +143,33 @@ impl ReplyReader {
         }
     }
 
-    fn take(&mut self, event: &RawEvent) -> Result<(), Broken> {
+    /// Takes an event and tells whether it brought something.
+    fn take(&mut self, event: &RawEvent) -> Result<bool, Broken> {
         if self.whole || !KNOWN.contains(&event.name.as_str()) {
-            return Ok(());
+            return Ok(false);
         }
         let data: Value = serde_json::from_slice(&event.data)
             .map_err(|error| damaged(format!("the event `{}` holds no JSON: {error}", event.name)))?;
         match event.name.as_str() {
             "message_start" => self.start(&data),
-            "content_block_start" => self.start_block(&data),
-            "content_block_delta" => self.block(&data)?.apply(&data["delta"]),
-            "content_block_stop" => self.block(&data).map(|block| block.open = false),
+            "content_block_start" => self.start_block(&data).map(|()| true),
+            "content_block_delta" => self.block(&data)?.apply(&data["delta"]).map(|()| brings(&data["delta"])),
+            "content_block_stop" => self.block(&data).map(|block| std::mem::take(&mut block.open)),
             "message_delta" => self.finish_message(&data),
-            "message_stop" => self.stop(),
+            "message_stop" => self.stop().map(|()| true),
             _ => Err(Broken::Service(ServiceError::from_json(&data))),
         }
     }
 
-    fn start(&mut self, data: &Value) -> Result<(), Broken> {
+    fn start(&mut self, data: &Value) -> Result<bool, Broken> {
         let message = data["message"].as_object().ok_or_else(|| damaged("`message_start` without a message"))?;
         match &self.message {
             None => self.message = Some(message.clone()),
             // Some proxies send it twice; a reply that began anew in the middle would mix two replies.
-            Some(first) if self.blocks.is_empty() && first.get("id") == message.get("id") => {}
+            Some(first) if self.blocks.is_empty() && first.get("id") == message.get("id") => return Ok(false),
             Some(_) => return Err(damaged("a second message began within the reply")),
         }
-        Ok(())
+        Ok(true)
     }
 
     fn start_block(&mut self, data: &Value) -> Result<(), Broken> {
@@ -197,8 +198,9 @@ impl ReplyReader {
             .ok_or_else(|| damaged(format!("an event for content block {}, which is not open", data["index"])))
     }
 
-    fn finish_message(&mut self, data: &Value) -> Result<(), Broken> {
+    fn finish_message(&mut self, data: &Value) -> Result<bool, Broken> {
         let message = self.started()?;
+        let before = message.clone();
         let event = data.as_object().into_iter().flatten().filter(|(key, _)| !is_framing(key));
         for (key, value) in data["delta"].as_object().into_iter().flatten().chain(event) {
             message.insert(key.clone(), value.clone());
@@ -207,7 +209,7 @@ impl ReplyReader {
             let usage = message.entry("usage").or_insert_with(|| json!({}));
             merge_usage(usage, newer);
         }
-        Ok(())
+        Ok(*message != before)
     }
 
     fn stop(&mut self) -> Result<(), Broken> {
@@ -219,6 +221,12 @@ impl ReplyReader {
     fn started(&mut self) -> Result<&mut Map<String, Value>, Broken> {
         self.message.as_mut().ok_or_else(|| damaged("an event came before `message_start`"))
     }
+}
+
+/// Tells whether a delta brings anything: one without a text comes from gateways that only keep the connection alive.
+fn brings(delta: &Value) -> bool {
+    let fields = delta.as_object().into_iter().flatten().filter(|(key, _)| *key != "type");
+    fields.map(|(_, value)| value).any(|value| !value.is_null() && value.as_str() != Some(""))
 }
 
 /// Tells which keys of `message_delta` belong to the event and not to the message.

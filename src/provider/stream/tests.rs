@@ -5,12 +5,16 @@ use crate::message::Usage;
 
 const START: &str = r#"{"type":"message_start","message":{"id":"m","content":[],"usage":{"input_tokens":3,"output_tokens":1,"cache_read_input_tokens":5}}}"#;
 
+fn framed(event: &str) -> String {
+    let data: Value = serde_json::from_str(event).unwrap();
+    format!("event: {}\ndata: {event}\n\n", data["type"].as_str().unwrap())
+}
+
 /// Reads these events, each named after its `type`.
 fn read(events: &[&str]) -> Result<Reply, Broken> {
     let mut reader = ReplyReader::with_limits(2000, 4000);
     for event in events {
-        let data: Value = serde_json::from_str(event).unwrap();
-        reader.feed(format!("event: {}\ndata: {event}\n\n", data["type"].as_str().unwrap()).as_bytes())?;
+        reader.feed(framed(event).as_bytes())?;
     }
     reader.finish()
 }
@@ -135,6 +139,8 @@ fn only_what_belongs_to_the_reply_tells_something() {
         ("event: ping\ndata: {\"ty", "a piece of a ping"),
         ("id: 7\nretry: 10\n\n", "other fields"),
         ("event: soon\ndata: {}\n\n", "an event that nobody knows"),
+        (&start, "the beginning once more"),
+        ("event: message_delta\ndata: {\"delta\": {}, \"usage\": null}\n\n", "an end that tells nothing"),
     ] {
         let mut reader = ReplyReader::new();
         reader.feed(start.as_bytes()).unwrap();
@@ -144,7 +150,30 @@ fn only_what_belongs_to_the_reply_tells_something() {
     }
 
     let mut reader = ReplyReader::new();
-    let pieces = start.as_bytes().chunks(30);
-    let told: Vec<usize> = pieces.map(|piece| (reader.feed(piece).unwrap(), reader.told()).1).collect();
-    assert!(told.is_sorted_by(|a, b| a < b), "each piece of an event that is large or slow: {told:?}");
+    let pieces: Vec<&[u8]> = start.as_bytes().chunks(30).collect();
+    let told: Vec<usize> = pieces.iter().map(|piece| (reader.feed(piece).unwrap(), reader.told()).1).collect();
+    let (last, before) = told.split_last().unwrap();
+    assert!(*last == 1 && before.iter().all(|told| *told == 0), "an event that never ends tells nothing: {told:?}");
+}
+
+#[test]
+fn a_delta_without_anything_in_it_tells_nothing() {
+    let block = r#"{"type":"content_block_start","index":0,"content_block":{"type":"text","text":""}}"#;
+    let told_by = |delta: &str| {
+        let mut reader = ReplyReader::new();
+        let text: String = [START, block].map(framed).concat();
+        reader.feed(text.as_bytes()).unwrap();
+        let before = reader.told();
+        let delta = format!(r#"{{"type":"content_block_delta","index":0,"delta":{delta}}}"#);
+        reader.feed(framed(&delta).as_bytes()).unwrap();
+        reader.told() - before
+    };
+    for nothing in
+        [r#"{"type":"text_delta","text":""}"#, r#"{"type":"input_json_delta","partial_json":""}"#, r#"{"type":"new"}"#]
+    {
+        assert_eq!(told_by(nothing), 0, "{nothing}");
+    }
+    for something in [r#"{"type":"text_delta","text":" "}"#, r#"{"type":"new","list":[]}"#] {
+        assert_eq!(told_by(something), 1, "{something}");
+    }
 }

@@ -185,15 +185,19 @@ fn t45_a_slow_drip_is_read_to_its_end_and_an_endless_one_is_not() {
     let reply = send(drips(whole.into_bytes(), Duration::from_micros(100))).unwrap();
     assert_eq!(reply.tool_calls()[0].input, json!({"command": "ls"}));
 
-    let endless = format!("{}{}", stream(&[began()]), "event: later\ndata: {}\n\n".repeat(1000));
-    let given_up = || send(drips(endless.clone().into_bytes(), Duration::from_millis(10))).unwrap_err().to_string();
+    let block = calling(0, "toolu_1", "bash", "x");
+    let start = [vec![began()], block[..1].to_vec()].concat();
+    let endless = [vec![start], vec![block[1..2].to_vec(); 1000]].concat();
+    let endless: Vec<Vec<u8>> = endless.iter().map(|events| stream(events).into_bytes()).collect();
+    let given_up = || send(drips_in(endless.clone(), Duration::from_millis(50))).unwrap_err().to_string();
     // On a busy machine a pause may become too long, which is another fault.
     let text = (0..5).map(|_| given_up()).find(|text| !text.contains("no byte came for")).unwrap();
     assert!(text.contains("no end after 8s"), "{text}");
 
-    for alive in ["event: ping\ndata: {}\n\n", ": keepalive\n\n", "\n"] {
+    let empty = stream(&calling(0, "toolu_1", "bash", "")[1..2]);
+    for alive in ["event: ping\ndata: {}\n\n", ": keepalive\n\n", "\n", "data: x", &empty] {
         let signs = vec![alive.as_bytes().to_vec(); 1000];
-        let pieces = [vec![stream(&[began()]).into_bytes()], signs].concat();
+        let pieces = [endless[..1].to_vec(), signs].concat();
         let text = send(drips_in(pieces, Duration::from_millis(50))).unwrap_err().to_string();
         assert!(text.contains("nothing of a reply came for 0.8 s"), "{alive:?} alone is no reply: {text}");
     }
