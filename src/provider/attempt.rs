@@ -59,7 +59,9 @@ impl Client {
         let response = answer.map_err(|error| self.connection_fault(&error))?;
         match response.status().as_u16() {
             200..=299 => self.read_reply(response, limit.saturating_sub(began.elapsed()), heard).await,
-            300..=399 => Err(redirected(&response)),
+            // A network that wants a login sends elsewhere for the moment.
+            302 | 303 | 307 => Err(Fault::Foreign(redirected(&response))),
+            300..=399 => Err(Fault::Settled(redirected(&response))),
             status => {
                 let hints = Hints::read(|name| response.headers().get(name)?.to_str().ok(), Clock::system().now());
                 let body = self.read_body(response, ERROR_LIMIT).await.unwrap_or_default();
@@ -150,17 +152,17 @@ fn broken(broken: Broken) -> Fault {
 }
 
 fn not_the_service(message: String) -> Fault {
-    Fault::Settled(Failure::Refused {
+    Fault::Foreign(Failure::Refused {
         kind: "not the Messages API".to_owned(),
         message,
         way_out: "check that `[provider] base_url` is the address of a service that speaks the Messages API".to_owned(),
     })
 }
 
-fn redirected(response: &Response) -> Fault {
+fn redirected(response: &Response) -> Failure {
     let target = response.headers().get("location").and_then(|value| value.to_str().ok());
     let host = target.and_then(|target| response.url().join(target).ok()).map(|url| url.origin().ascii_serialization());
-    Fault::Settled(Failure::Refused {
+    Failure::Refused {
         kind: "redirect".to_owned(),
         message: format!(
             "the answer is a redirect ({}) to `{}`, and the key is never sent on",
@@ -168,7 +170,7 @@ fn redirected(response: &Response) -> Fault {
             host.unwrap_or_else(|| "nowhere".to_owned())
         ),
         way_out: "set `[provider] base_url` to the final address, if you trust it".to_owned(),
-    })
+    }
 }
 
 /// Returns the innermost reason, which names what the system said.

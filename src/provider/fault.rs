@@ -9,6 +9,13 @@ use super::wire::ServiceError;
 use std::fmt;
 use std::time::Duration;
 
+/// Whether the service has answered this run as it should.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub(super) enum Met {
+    Never,
+    Before,
+}
+
 /// What one attempt ran into.
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum Fault {
@@ -20,6 +27,9 @@ pub(super) enum Fault {
     Silent(Duration),
     /// A reply came that is not whole.
     Broken(String),
+    /// An answer of somebody else, such as a page of maintenance or of a network that wants a login; where the service never
+    /// answered, its address is wrong.
+    Foreign(Failure),
     /// Something that stays as it is until somebody changes a setting.
     Settled(Failure),
 }
@@ -27,9 +37,10 @@ pub(super) enum Fault {
 impl Fault {
     /// Tells whether asking again can help. The service's own word in the headers comes first, but no header lifts a
     /// spend limit.
-    pub(super) fn passes(&self) -> bool {
+    pub(super) fn passes(&self, met: Met) -> bool {
         match self {
             Self::Connection(_) | Self::Silent(_) | Self::Broken(_) => true,
+            Self::Foreign(_) => met == Met::Before,
             Self::Settled(_) => false,
             Self::Service { error, .. } if is_spend_limit(&error.code) => false,
             // Whatever its type says: the summing up is not to be had for the moment.
@@ -67,7 +78,8 @@ impl fmt::Display for Fault {
             Self::Connection(what) => formatter.write_str(what),
             Self::Silent(limit) => write!(formatter, "no byte came for {} s", limit.as_secs_f64()),
             Self::Broken(what) => write!(formatter, "broken reply: {what}"),
-            Self::Settled(failure) => write!(formatter, "{failure}"),
+            Self::Foreign(Failure::Refused { message, .. }) => formatter.write_str(message),
+            Self::Foreign(failure) | Self::Settled(failure) => write!(formatter, "{failure}"),
         }
     }
 }
@@ -99,54 +111,60 @@ mod tests {
         let again = [408, 409, 429, 500, 502, 503, 504, 520, 529, 599];
         let never = [400, 401, 402, 403, 404, 405, 413, 418, 422];
         for status in again {
-            assert!(Fault::service(Some(status), "").passes(), "{status}");
+            assert!(Fault::service(Some(status), "").passes(Met::Never), "{status}");
         }
         for status in never {
-            assert!(!Fault::service(Some(status), "").passes(), "{status}");
+            assert!(!Fault::service(Some(status), "").passes(Met::Never), "{status}");
         }
         for (kind, status, again) in TABLE {
-            assert_eq!(Fault::service(None, kind).passes(), again, "{kind} within a stream");
-            assert_eq!(Fault::service(Some(status), kind).passes(), again, "{kind}");
+            assert_eq!(Fault::service(None, kind).passes(Met::Never), again, "{kind} within a stream");
+            assert_eq!(Fault::service(Some(status), kind).passes(Met::Never), again, "{kind}");
         }
         assert!(
-            Fault::service(Some(400), "overloaded_error").passes(),
+            Fault::service(Some(400), "overloaded_error").passes(Met::Never),
             "the type is nearer to the truth than the status"
         );
-        assert!(Fault::service(None, "new_error").passes());
+        assert!(Fault::service(None, "new_error").passes(Met::Never));
         for status in [408, 409, 429, 500, 503, 529] {
             for kind in ["new_error", "invalid_request_error", "authentication_error"] {
                 assert!(
-                    Fault::service(Some(status), kind).passes(),
+                    Fault::service(Some(status), kind).passes(Met::Never),
                     "{status} {kind}: as the service's own libraries do"
                 );
             }
         }
-        assert!(!Fault::service(Some(400), "new_error").passes());
+        assert!(!Fault::service(Some(400), "new_error").passes(Met::Never));
     }
 
     #[test]
     fn faults_on_the_way_are_asked_again_and_settled_ones_are_not() {
-        assert!(Fault::Connection("refused".to_owned()).passes());
-        assert!(Fault::Silent(SECOND).passes());
-        assert!(Fault::Broken("cut".to_owned()).passes());
-        assert!(!Fault::Settled(Failure::OutOfTime).passes());
+        assert!(Fault::Connection("refused".to_owned()).passes(Met::Never));
+        assert!(Fault::Silent(SECOND).passes(Met::Never));
+        assert!(Fault::Broken("cut".to_owned()).passes(Met::Never));
+        assert!(!Fault::Settled(Failure::OutOfTime).passes(Met::Before));
+    }
+
+    #[test]
+    fn an_answer_of_somebody_else_passes_where_the_service_has_answered() {
+        let foreign = Fault::Foreign(Failure::OutOfTime);
+        assert!(foreign.passes(Met::Before) && !foreign.passes(Met::Never));
     }
 
     #[test]
     fn the_service_can_force_and_forbid() {
-        assert!(Fault::service(Some(400), "").with_hints(Some(true), None).passes());
-        assert!(!Fault::service(Some(529), "overloaded_error").with_hints(Some(false), None).passes());
+        assert!(Fault::service(Some(400), "").with_hints(Some(true), None).passes(Met::Never));
+        assert!(!Fault::service(Some(529), "overloaded_error").with_hints(Some(false), None).passes(Met::Never));
     }
 
     #[test]
     fn a_spend_limit_is_not_waited_for() {
         let mut fault = Fault::service(Some(429), "rate_limit_error");
-        assert!(fault.passes());
+        assert!(fault.passes(Met::Never));
         if let Fault::Service { error, .. } = &mut fault {
             error.code = "enforced_spend_limit_reached".to_owned();
         }
-        assert!(!fault.passes());
-        assert!(!fault.with_hints(Some(true), None).passes(), "whatever a header says");
+        assert!(!fault.passes(Met::Never));
+        assert!(!fault.with_hints(Some(true), None).passes(Met::Never), "whatever a header says");
     }
 
     #[test]
@@ -155,6 +173,6 @@ mod tests {
         if let Fault::Service { error, .. } = &mut fault {
             error.code = "compaction_unavailable".to_owned();
         }
-        assert!(fault.passes());
+        assert!(fault.passes(Met::Never));
     }
 }

@@ -7,6 +7,7 @@ use super::attempt::Heard;
 use super::context::Asked;
 use super::failure::Failure;
 use super::fault::Fault;
+use super::fault::Met;
 use super::outage::Outage;
 use super::outage::Unended;
 use super::tls;
@@ -31,6 +32,7 @@ use std::ops::ControlFlow;
 use std::sync::Mutex;
 use std::sync::PoisonError;
 use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::Instant;
 use tokio::time::sleep_until;
@@ -61,6 +63,8 @@ pub struct Client {
     asked: Mutex<Asked>,
     /// The outage that the newest request to a model did not see the end of.
     outage: Mutex<Option<(String, Unended)>>,
+    /// The service has given a whole reply.
+    answered: AtomicBool,
     /// This endpoint counts tokens, as far as is known.
     pub(super) counts: AtomicBool,
 }
@@ -83,8 +87,8 @@ impl Client {
         let builder = if loopback { builder.no_proxy() } else { builder };
         let http = builder.build().context("could not set up the connection to the model service")?;
         let asked = Mutex::new(Asked::of(&settings));
-        let (outage, counts) = (Mutex::default(), AtomicBool::new(true));
-        Ok(Self { settings, http, endpoint, headers, asked, outage, counts })
+        let (outage, answered, counts) = (Mutex::default(), AtomicBool::new(false), AtomicBool::new(true));
+        Ok(Self { settings, http, endpoint, headers, asked, outage, answered, counts })
     }
 
     /// Sends a request and returns the whole reply. Blocks, and ends at once when interrupted or at the request's deadline.
@@ -179,6 +183,7 @@ impl Client {
             .await
             {
                 Ok(Ok(reply)) => {
+                    self.answered.store(true, Ordering::Relaxed);
                     heard.usage.take();
                     return Ok(reply);
                 }
@@ -193,7 +198,8 @@ impl Client {
                 (body, headers) = self.rendered(request);
                 continue;
             }
-            if !fault.passes() {
+            let met = if self.answered.load(Ordering::Relaxed) { Met::Before } else { Met::Never };
+            if !fault.passes(met) {
                 return Err(self.settled(fault, request));
             }
             let wait = outage.next_wait(&fault, heard.at.take().unwrap_or(began), Instant::now(), random())?;
@@ -240,7 +246,7 @@ impl Client {
 
     fn settled(&self, fault: Fault, request: &Request) -> Failure {
         match fault {
-            Fault::Settled(failure) => failure,
+            Fault::Foreign(failure) | Fault::Settled(failure) => failure,
             Fault::Service { status, error, .. } => Failure::of_service(status, &error, &self.settings, request),
             other => Failure::Unavailable { tried: other.to_string() },
         }

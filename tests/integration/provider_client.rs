@@ -17,6 +17,7 @@ use longhaul::provider::Request;
 use longhaul::provider::Secret;
 use longhaul::provider::Settings;
 use serde_json::json;
+use std::cell::RefCell;
 use std::net::TcpListener;
 use std::ops::ControlFlow;
 use std::sync::Arc;
@@ -373,6 +374,49 @@ fn a_reply_above_the_limit_is_refused_and_not_asked_again() {
 
     let failure = after(vec![Answer::new(200, &[STREAM], format!("data: {}", "x".repeat(9 << 20)))]).unwrap_err();
     assert!(failure.to_string().contains("an event above the size limit"), "{failure}");
+}
+
+/// Once the service has answered, what stands in the way for a while is waited for as any outage.
+#[test]
+fn an_answer_of_somebody_else_is_asked_again_once_the_service_has_answered() {
+    let page = |kind: &str| Answer::new(200, &[("content-type", kind)], "<h1>Back in a moment</h1>");
+    let large = || Answer::new(200, &[STREAM], format!("data: {}", "x".repeat(9 << 20)));
+    let login = || Answer::new(302, &[("location", "http://127.0.0.1:9/login")], "");
+    let good = || {
+        let message = json!({"content": [{"type": "text", "text": "hi"}], "stop_reason": "end_turn"});
+        Answer::new(200, &[JSON], message.to_string())
+    };
+    let moved = || Answer::new(301, &[("location", "http://127.0.0.1:9/")], "");
+    let odd = vec![page("text/html"), page("text/plain"), large(), login()];
+    let replay = Replay::start([vec![good()], odd, vec![good(), moved()]].into_iter().flatten().collect());
+    let client = Client::new(Settings { outage_budget: LONG, ..settings(replay.base_url()) }).unwrap();
+    let told = RefCell::new(Vec::new());
+    let send = |client: &Client| {
+        let mut on_retry = |reason: &str, _| told.borrow_mut().push(reason.to_owned());
+        client.send(&request(), &Interrupt::new(), &mut on_retry, &mut keep_on)
+    };
+
+    assert_eq!(send(&client).unwrap().text(), "hi");
+    assert_eq!(send(&client).unwrap().text(), "hi");
+    let for_good = send(&client).unwrap_err().to_string();
+
+    assert!(for_good.contains("the answer is a redirect (301)"), "{for_good}");
+    let told = told.take();
+    assert_eq!(told.len(), 4, "{told:?}");
+    for (told, words) in
+        told.iter().zip(["is `text/html`", "is `text/plain`", "an event above the size", "redirect (302)"])
+    {
+        assert!(told.contains(words), "{told}");
+    }
+    replay.requests();
+
+    // Within its budget, of which the last word is what came.
+    let replay = Replay::start(vec![good(), page("text/html")]);
+    let client = Client::new(Settings { outage_budget: Duration::ZERO, ..settings(replay.base_url()) }).unwrap();
+    send(&client).unwrap();
+    let failure = send(&client).unwrap_err();
+    assert!(matches!(&failure, Failure::Unavailable { tried } if tried.contains("`text/html`")), "{failure}");
+    replay.requests();
 }
 
 #[test]
