@@ -5,6 +5,9 @@ use serde::Serialize;
 use serde_json::Value;
 use std::collections::BTreeMap;
 
+/// By whom something was used: a reply that broke or was cut off.
+pub const BROKEN_REPLY: &str = "broken reply";
+
 /// Takes events; they never fail the work they tell of.
 pub trait Sink {
     fn take(&self, event: &Event);
@@ -44,6 +47,9 @@ pub enum Event {
     Retrying { reason: String, wait: f64 },
     /// What the run has used, the share of its prompts that came from the cache, and the limit it is nearest to.
     Spent { tokens: u64, cached: Option<f64>, cost: Option<f64>, nearest: String },
+    /// A reply of the agent began, with what the service told of its tokens. Where it neither becomes whole nor is told as broken
+    /// after this, a kill cut it off, and this was paid.
+    Began { turn: u32, usage: Usage, cost: Option<f64> },
     /// Something was paid beside the replies of the agent: `by` is `choice`, `notes` or `broken reply`. `cost` in USD, absent when the price is
     /// unknown.
     Used { by: String, model: String, usage: Usage, cost: Option<f64> },

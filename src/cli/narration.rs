@@ -4,6 +4,7 @@ use super::line::Line;
 use super::line::Tone;
 use super::line::cut;
 use crate::clock::duration;
+use crate::event::BROKEN_REPLY;
 use crate::event::Event;
 use serde_json::Value;
 use std::time::Duration;
@@ -79,6 +80,7 @@ impl Narration {
             }
             // Told between two attempts.
             Event::Used { .. } | Event::Spent { .. } => self.doing.clone(),
+            Event::Began { .. } => Some((Doing::Asking, self.doing.as_ref().map_or(now, |(_, since)| *since))),
             _ => None,
         }
     }
@@ -119,7 +121,7 @@ impl Narration {
                 self.spent = Some(spent_text((*tokens, *cached), *cost, nearest));
                 Vec::new()
             }
-            Event::Used { by, usage, cost, .. } if by == "broken reply" => vec![lost_line(usage.total(), *cost)],
+            Event::Used { by, usage, cost, .. } if by == BROKEN_REPLY => vec![lost_line(usage.total(), *cost)],
             Event::Recalled { notes, by, of } => vec![recalled_line(notes, by, *of)],
             Event::Extracted { model, turns, tokens, cost, notes, ended } => {
                 vec![extracted_line((model, *turns), (*tokens, *cost), notes, ended)]
@@ -139,6 +141,7 @@ impl Narration {
             // Told elsewhere, or too small to be told: they are in the session's events.
             Event::CheckStarted { .. }
             | Event::Sent { .. }
+            | Event::Began { .. }
             | Event::Used { .. }
             | Event::ToolEnded { .. }
             | Event::Committed { .. }

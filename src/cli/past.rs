@@ -43,7 +43,7 @@ pub(super) fn event(value: &Value) -> Option<Event> {
             Event::ToolEnded { turn, id: text("id"), name: text("name"), is_error, content, seconds }
         }
         "retrying" => Event::Retrying { reason: text("reason"), wait: amount("wait") },
-        "spent" | "used" => of_money(value),
+        "spent" | "used" | "began" => of_money(value, turn),
         "recalled" | "extracted" | "extraction_skipped" => of_notes(value),
         "check_started" => Event::CheckStarted { feature: text("feature") },
         "check_ended" => {
@@ -73,11 +73,15 @@ fn of_edits(value: &Value, turn: u32) -> Event {
 }
 
 /// Reads an event about what was paid.
-fn of_money(value: &Value) -> Event {
+fn of_money(value: &Value, turn: u32) -> Event {
     let text = |key: &str| value[key].as_str().unwrap_or_default().to_owned();
     let cost = value["cost"].as_f64();
+    let usage = || serde_json::from_value(value["usage"].clone()).unwrap_or_default();
+    if value["type"] == "began" {
+        return Event::Began { turn, usage: usage(), cost };
+    }
     if value["type"] == "used" {
-        let usage = serde_json::from_value(value["usage"].clone()).unwrap_or_default();
+        let usage = usage();
         return Event::Used { by: text("by"), model: text("model"), usage, cost };
     }
     let (tokens, cached) = (value["tokens"].as_u64().unwrap_or_default(), value["cached"].as_f64());
@@ -143,6 +147,7 @@ mod tests {
         let (usage, cost) = (Usage { input: 4, ..Usage::default() }, Some(0.5));
         vec![
             Event::Spent { tokens: 9, cached: Some(0.5), cost: None, nearest: "n".to_owned() },
+            Event::Began { turn: 3, usage, cost },
             Event::Used { by: "notes".to_owned(), model: "m".to_owned(), usage, cost },
         ]
     }
@@ -194,6 +199,7 @@ mod tests {
                 | Event::ToolEnded { .. }
                 | Event::Retrying { .. }
                 | Event::Spent { .. }
+                | Event::Began { .. }
                 | Event::Used { .. }
                 | Event::Recalled { .. }
                 | Event::Extracted { .. }

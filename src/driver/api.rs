@@ -25,25 +25,24 @@ use super::repeats::Repeats;
 use super::repeats::Rut;
 use super::stop::Next;
 use super::stop::Streak;
+use crate::event::BROKEN_REPLY;
 use crate::event::Event;
 use crate::event::Sink;
 use crate::message::Reply;
 use crate::message::ToolCall;
 use crate::message::ToolResult;
-use crate::message::Usage;
 use crate::message::text_block;
 use crate::process::Interrupt;
 use crate::provider::Client;
 use crate::provider::Failure;
 use crate::provider::Request;
+use crate::provider::Told;
 use crate::tools::Tools;
 
 /// The share of the window above which the agent is asked to hand over.
 const WINDOW_ALMOST_FULL: f64 = 0.8;
 /// Replies of the agent whose texts tell what it is at.
 const NEWEST_TEXTS: usize = 3;
-/// What was paid for a reply that broke or was cut off.
-const BROKEN: &str = "broken reply";
 
 /// What every turn needs.
 pub struct Driver<'a> {
@@ -229,14 +228,21 @@ impl Session<'_> {
         let mut on_retry = |reason: &str, wait: std::time::Duration| {
             self.tell(&Event::Retrying { reason: reason.to_owned(), wait: wait.as_secs_f64() });
         };
-        let mut on_lost = |usage: &Usage| {
-            let (cost, model) = (meter.spend(usage), self.driver.settings.model.clone());
-            self.tell(&Event::Used { by: BROKEN.to_owned(), model, usage: *usage, cost });
-            self.tell(&meter.spent());
-            meter.used_up().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+        let mut on_tokens = |told: Told| match told {
+            Told::UnderWay(usage) => {
+                let cost = meter.under_way(&usage);
+                self.tell(&Event::Began { turn: self.turn, usage, cost });
+                ControlFlow::Continue(())
+            }
+            Told::Lost(usage) => {
+                let (cost, model) = (meter.spend(&usage), self.driver.settings.model.clone());
+                self.tell(&Event::Used { by: BROKEN_REPLY.to_owned(), model, usage, cost });
+                self.tell(&meter.spent());
+                meter.used_up().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+            }
         };
         let (client, interrupt) = (self.driver.client, self.driver.interrupt);
-        client.send(&self.request(toolbox, max_tokens), interrupt, &mut on_retry, &mut on_lost)
+        client.send(&self.request(toolbox, max_tokens), interrupt, &mut on_retry, &mut on_tokens)
     }
 
     /// Takes all thinking out, where the service refuses some: each piece holds only after all that stood before it, so that

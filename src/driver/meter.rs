@@ -15,6 +15,9 @@ pub trait Meter {
     }
     /// Counts a request.
     fn turn(&mut self);
+    /// Keeps what a reply has used that is under way, in case of a kill, and returns its cost; whatever becomes of the reply is
+    /// counted in its place.
+    fn under_way(&mut self, usage: &Usage) -> Option<f64>;
     /// Counts a reply's tokens and returns their cost in USD, when the price is known.
     fn spend(&mut self, usage: &Usage) -> Option<f64>;
     /// Returns what has been used so far.

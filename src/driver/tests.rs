@@ -64,6 +64,10 @@ impl Meter for Turns {
         self.0 -= 1;
     }
 
+    fn under_way(&mut self, _usage: &Usage) -> Option<f64> {
+        Some(0.5)
+    }
+
     fn spend(&mut self, usage: &Usage) -> Option<f64> {
         self.1 += usage.total();
         Some(0.5)

@@ -1,5 +1,6 @@
 //! One attempt: a request goes out, and its answer is read to the end, or to what is wrong with it.
 
+use super::Told;
 use super::failure::Failure;
 use super::fault::Fault;
 use super::hints::Hints;
@@ -18,6 +19,8 @@ use hyper::body::Bytes;
 use reqwest::Response;
 use reqwest::header::HeaderMap;
 use std::cell::Cell;
+use std::cell::RefCell;
+use std::ops::ControlFlow;
 use std::time::Duration;
 use std::time::Instant;
 use tokio::time::timeout;
@@ -25,10 +28,13 @@ use tokio::time::timeout;
 /// No error body is read further than this.
 const ERROR_LIMIT: usize = 64 << 10;
 
+/// Hears of tokens, and says whether to ask again.
+pub(super) type OnTokens<'a> = &'a mut dyn FnMut(Told) -> ControlFlow<()>;
+
 /// What the reply under way has told so far.
-#[derive(Debug, Default)]
-pub(super) struct Heard {
+pub(super) struct Heard<'a> {
     pub(super) usage: Cell<Usage>,
+    on_tokens: RefCell<OnTokens<'a>>,
     /// When the request for it went out.
     pub(super) asked: Cell<Option<Instant>>,
     /// When it last told something of the reply.
@@ -36,9 +42,29 @@ pub(super) struct Heard {
     told: Cell<usize>,
 }
 
-impl Heard {
+impl<'a> Heard<'a> {
+    pub(super) fn new(on_tokens: OnTokens<'a>) -> Self {
+        Self {
+            usage: Cell::default(),
+            on_tokens: RefCell::new(on_tokens),
+            asked: Cell::default(),
+            at: Cell::default(),
+            told: Cell::default(),
+        }
+    }
+
+    /// Hands on what a reply had used that broke or was cut off; says whether to ask again.
+    pub(super) fn lost(&self) -> ControlFlow<()> {
+        let lost = Some(self.usage.take()).filter(|usage| *usage != Usage::default());
+        lost.map_or(ControlFlow::Continue(()), |usage| (self.on_tokens.borrow_mut())(Told::Lost(usage)))
+    }
+
     fn note(&self, reader: &ReplyReader) {
-        self.usage.set(reader.usage());
+        let before = self.usage.replace(reader.usage());
+        if before == Usage::default() && before != self.usage.get() && !reader.is_whole() {
+            // At its end it is asked whether to go on.
+            let _ = (self.on_tokens.borrow_mut())(Told::UnderWay(self.usage.get()));
+        }
         if self.told.replace(reader.told()) != reader.told() {
             self.at.set(Some(Instant::now()));
         }
@@ -51,7 +77,7 @@ impl Client {
         body: Bytes,
         headers: HeaderMap,
         limit: Duration,
-        heard: &Heard,
+        heard: &Heard<'_>,
     ) -> Result<Reply, Fault> {
         let request = self.http.post(self.endpoint.clone()).headers(headers).body(body);
         let began = Instant::now();
@@ -70,7 +96,7 @@ impl Client {
         }
     }
 
-    async fn read_reply(&self, response: Response, limit: Duration, heard: &Heard) -> Result<Reply, Fault> {
+    async fn read_reply(&self, response: Response, limit: Duration, heard: &Heard<'_>) -> Result<Reply, Fault> {
         let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
         match content_type.unwrap_or("text/event-stream") {
             kind if kind.starts_with("text/event-stream") => self.read_stream(response, limit, heard).await,
@@ -84,7 +110,7 @@ impl Client {
         }
     }
 
-    async fn read_stream(&self, mut response: Response, limit: Duration, heard: &Heard) -> Result<Reply, Fault> {
+    async fn read_stream(&self, mut response: Response, limit: Duration, heard: &Heard<'_>) -> Result<Reply, Fault> {
         let mut reader = ReplyReader::new();
         let began = Instant::now();
         // Whatever follows `message_stop` is not waited for.

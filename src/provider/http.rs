@@ -2,6 +2,7 @@
 
 use super::Request;
 use super::Settings;
+use super::Told;
 use super::address;
 use super::attempt::Heard;
 use super::context::Asked;
@@ -14,7 +15,6 @@ use super::tls;
 use super::tls::Roots;
 use super::wire::Body;
 use crate::message::Reply;
-use crate::message::Usage;
 use crate::process::Interrupt;
 use anyhow::Context;
 use anyhow::Result;
@@ -93,34 +93,29 @@ impl Client {
 
     /// Sends a request and returns the whole reply. Blocks, and ends at once when interrupted or at the request's deadline.
     ///
-    /// `on_retry` hears why an attempt failed and how long the wait before the next one is. `on_lost` hears what a reply had
-    /// used that broke or was cut off, since the service bills that too, and says whether to ask again. Must not be called
+    /// `on_retry` hears why an attempt failed and how long the wait before the next one is. `on_tokens` hears what a reply has
+    /// used that has begun, and that broke or was cut off; of such a one it says whether to ask again. Must not be called
     /// from within an asynchronous runtime.
     pub fn send(
         &self,
         request: &Request,
         interrupt: &Interrupt,
         on_retry: &mut dyn FnMut(&str, Duration),
-        on_lost: &mut dyn FnMut(&Usage) -> ControlFlow<()>,
+        on_tokens: &mut dyn FnMut(Told) -> ControlFlow<()>,
     ) -> Result<Reply, Failure> {
-        let heard = Heard::default();
-        let mut lost = || {
-            Some(heard.usage.take())
-                .filter(|usage| *usage != Usage::default())
-                .map_or(ControlFlow::Continue(()), |usage| on_lost(&usage))
-        };
+        let heard = Heard::new(on_tokens);
         let earlier = self.unended(&request.model);
         let mut outage = Outage::new(&self.settings, request.deadline).goes_on(earlier, Instant::now());
         let sent = self.block_on(async {
             tokio::select! {
                 biased;
                 () = interrupt.wait() => Err(Failure::Interrupted),
-                result = self.ask(request, &mut outage, &heard, on_retry, &mut lost) => result,
+                result = self.ask(request, &mut outage, &heard, on_retry) => result,
                 () = passed(request.deadline) => Err(Failure::OutOfTime),
             }
         });
         // The deadline or an interrupt may have cut one off; there is no further attempt to forbid.
-        let _ = lost();
+        let _ = heard.lost();
         let sent = match sent {
             // A reply under way that tells something is no outage.
             Ok(Err(Failure::OutOfTime)) if heard.at.get().is_none() => {
@@ -155,14 +150,13 @@ impl Client {
         Ok(result)
     }
 
-    /// Asks until a whole reply comes; `heard` is what the reply under way has told, `lost` takes its tokens.
+    /// Asks until a whole reply comes; `heard` is what the reply under way has told.
     async fn ask(
         &self,
         request: &Request,
         outage: &mut Outage<'_>,
-        heard: &Heard,
+        heard: &Heard<'_>,
         on_retry: &mut dyn FnMut(&str, Duration),
-        lost: &mut dyn FnMut() -> ControlFlow<()>,
     ) -> Result<Reply, Failure> {
         let (mut body, mut headers) = self.rendered(request);
         if request.deadline.is_some_and(|deadline| Instant::now() >= deadline) {
@@ -190,7 +184,7 @@ impl Client {
                 Ok(Err(fault)) => fault,
                 Err(_) => Fault::Broken(format!("no end after {:?}", self.settings.idle * ANSWER_IDLES)),
             };
-            if lost().is_break() {
+            if heard.lost().is_break() {
                 return Err(Failure::Spent);
             }
             if let Some(told) = self.leave_out(&fault, request) {

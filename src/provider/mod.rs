@@ -34,6 +34,7 @@ pub use script::Script;
 pub use server::Server;
 
 use crate::message::Message;
+use crate::message::Usage;
 use serde_json::Value;
 use std::fmt;
 use std::sync::Arc;
@@ -145,6 +146,15 @@ pub struct Request {
     pub window: u64,
     /// No attempt begins after this moment, and one under way is cut at it; nothing of its reply is kept.
     pub deadline: Option<Instant>,
+}
+
+/// What the service told of the tokens of a reply that is not whole.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum Told {
+    /// It has begun.
+    UnderWay(Usage),
+    /// It broke, or was cut off, and is billed all the same.
+    Lost(Usage),
 }
 
 #[cfg(test)]

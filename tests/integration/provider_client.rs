@@ -16,6 +16,7 @@ use longhaul::provider::Failure;
 use longhaul::provider::Request;
 use longhaul::provider::Secret;
 use longhaul::provider::Settings;
+use longhaul::provider::Told;
 use serde_json::json;
 use std::cell::RefCell;
 use std::net::TcpListener;
@@ -526,11 +527,15 @@ fn what_a_dropped_reply_used_is_told() {
     let broken = |body: String| Answer::new(200, &[STREAM], body);
     let replay = Replay::start(vec![broken(begun.to_owned()), broken(format!("{begun}{more}")), broken(String::new())]);
     let settings = Settings { outage_budget: LONG, ..settings(replay.base_url()) };
-    let mut lost = Vec::new();
-    let result = Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {}, &mut |usage| {
-        lost.push((usage.input, usage.output));
+    let (mut begun, mut lost) = (Vec::new(), Vec::new());
+    let result = Client::new(settings).unwrap().send(&request(), &Interrupt::new(), &mut |_, _| {}, &mut |told| {
+        match told {
+            Told::UnderWay(usage) => begun.push((usage.input, usage.output)),
+            Told::Lost(usage) => lost.push((usage.input, usage.output)),
+        }
         if lost.len() < 2 { ControlFlow::Continue(()) } else { ControlFlow::Break(()) }
     });
     assert_eq!((result.unwrap_err(), lost), (Failure::Spent, vec![(400, 1), (400, 9)]));
+    assert_eq!((begun.len(), begun[0]), (2, (400, 1)), "each is told as soon as it is known");
     replay.requests();
 }

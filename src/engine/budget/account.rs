@@ -57,13 +57,17 @@ impl Spent {
 }
 
 /// Returns what an event of a session's record says was paid for, and its cost; none when it tells of nothing of the kind.
-pub fn paid(event: &Value) -> Option<(Usage, Option<f64>)> {
-    let usage = match event["type"].as_str()? {
-        "replied" => Usage::paid(&event["message"]["usage"]),
-        "used" => serde_json::from_value(event["usage"].clone()).unwrap_or_default(),
-        _ => return None,
-    };
-    Some((usage, event["cost"].as_f64()))
+pub(super) fn paid(event: &Value) -> Option<(Usage, Option<f64>)> {
+    match event["type"].as_str()? {
+        "replied" => Some((Usage::paid(&event["message"]["usage"]), event["cost"].as_f64())),
+        "used" => Some(usage_of(event)),
+        _ => None,
+    }
+}
+
+/// Returns the usage that an event names, and its cost.
+pub(super) fn usage_of(event: &Value) -> (Usage, Option<f64>) {
+    (serde_json::from_value(event["usage"].clone()).unwrap_or_default(), event["cost"].as_f64())
 }
 
 /// The count of a run and of each feature.
@@ -101,14 +105,14 @@ struct Working {
 }
 
 impl Book {
-    /// Counts time that passed after it was written, before the kill.
-    fn add_time(&mut self, passed: Duration) {
+    /// Counts what was used after it was written, before the kill.
+    fn add(&mut self, since: &Spent) {
         let Some(run) = &mut self.run else { return };
-        run.time += passed;
+        run.join(since);
         let Some(session) = &mut self.session else { return };
-        session.time += passed;
+        session.time += since.time;
         if let Some(id) = &session.feature {
-            self.features.entry(id.clone()).or_default().time += passed;
+            self.features.entry(id.clone()).or_default().join(since);
         }
     }
 }
@@ -129,7 +133,7 @@ impl Account {
         if book.saves == 0 {
             pulse::forget(state);
         }
-        book.add_time(pulse::since(state, book.saves));
+        book.add(&pulse::since(state, book.saves));
         Ok(Self { path: Some(path), book, pulse: None, rebuilt, failure: None })
     }
 
@@ -187,6 +191,13 @@ impl Account {
 
     pub(in crate::engine) fn feature_mut(&mut self, id: &str) -> &mut Spent {
         self.book.features.entry(id.to_owned()).or_default()
+    }
+
+    /// Keeps what a reply has used so far, until the account is written the next time.
+    pub(in crate::engine) fn under_way(&self, usage: &Usage, cost: Option<f64>) {
+        if let Some(pulse) = &self.pulse {
+            pulse.under_way(usage, cost);
+        }
     }
 
     /// Writes it down, as a whole and synced.

@@ -180,6 +180,22 @@ impl Budget {
         cost
     }
 
+    /// Keeps what a reply of the small model has used so far.
+    pub fn small_under_way(&mut self, usage: &Usage) {
+        self.keep(usage, self.prices.small.or(self.prices.model));
+    }
+
+    /// Keeps what a reply has used so far of the model that writes notes.
+    pub fn extract_under_way(&mut self, usage: &Usage) -> Option<f64> {
+        self.keep(usage, self.prices.extract.or(self.prices.model))
+    }
+
+    fn keep(&mut self, usage: &Usage, price: Option<Price>) -> Option<f64> {
+        let cost = price.map(|price| price.cost(usage));
+        self.account.under_way(usage, cost);
+        cost
+    }
+
     fn add(&mut self, usage: &Usage, price: Option<Price>) -> Option<f64> {
         let cost = price.map(|price| price.cost(usage));
         self.tick();
@@ -252,6 +268,10 @@ impl Meter for Budget {
     fn turn(&mut self) {
         self.turns += 1;
         self.count(|spent| spent.turns += 1);
+    }
+
+    fn under_way(&mut self, usage: &Usage) -> Option<f64> {
+        self.keep(usage, self.prices.model)
     }
 
     fn spend(&mut self, usage: &Usage) -> Option<f64> {

@@ -2,6 +2,9 @@
 
 use crate::engine::budget::account::Spent;
 use crate::engine::budget::account::paid;
+use crate::engine::budget::account::usage_of;
+use crate::event::BROKEN_REPLY;
+use crate::message::Usage;
 use crate::transcript;
 use crate::transcript::CUT_OFF;
 use anyhow::Result;
@@ -53,12 +56,22 @@ fn total_of_run(event: &Value) -> Option<u64> {
 /// Adds up what a session used, by its record; the time in which nobody worked on it does not count.
 pub fn used(events: &[Value]) -> Spent {
     let mut spent = Spent::default();
+    let mut under_way = None;
     for event in events {
         spent.turns += u32::from(event["type"] == "replied");
         if let Some((usage, cost)) = paid(event) {
             spent.add(&usage, cost);
         }
+        match event["type"].as_str().unwrap_or_default() {
+            "began" => under_way = Some(usage_of(event)),
+            "replied" => under_way = None,
+            "used" if event["by"] == BROKEN_REPLY => under_way = None,
+            // A new life: what was under way was cut off by a kill.
+            "session_started" => add(&mut spent, under_way.take()),
+            _ => {}
+        }
     }
+    add(&mut spent, under_way);
     let at = |event: &Value| event["at"].as_str().and_then(|at| at.parse::<Timestamp>().ok());
     let mut began = None;
     let mut newest = None;
@@ -73,6 +86,12 @@ pub fn used(events: &[Value]) -> Spent {
     spent
 }
 
+fn add(spent: &mut Spent, lost: Option<(Usage, Option<f64>)>) {
+    if let Some((usage, cost)) = lost {
+        spent.add(&usage, cost);
+    }
+}
+
 fn between(began: Option<Timestamp>, ended: Option<Timestamp>) -> Duration {
     let passed = began.zip(ended).map(|(began, ended)| ended.duration_since(began));
     passed.and_then(|passed| Duration::try_from(passed).ok()).unwrap_or_default()
@@ -82,6 +101,28 @@ fn between(began: Option<Timestamp>, ended: Option<Timestamp>) -> Duration {
 mod tests {
     use super::*;
     use serde_json::json;
+
+    #[test]
+    fn a_reply_that_a_kill_cut_off_is_paid_and_one_that_was_told_later_is_not_paid_twice() {
+        let began = |input: u64| json!({"type": "began", "usage": Usage { input, ..Usage::default() }, "cost": 0.5});
+        let used =
+            |by: &str| json!({"type": "used", "by": by, "usage": Usage { input: 9, ..Usage::default() }, "cost": 0.5});
+        let replied = json!({"type": "replied", "message": {"usage": {"input_tokens": 12}}, "cost": 1.0});
+        let start = json!({"type": "session_started"});
+        let add_up = |events: &[&Value]| {
+            let spent = super::used(&events.iter().map(|event| (*event).clone()).collect::<Vec<_>>());
+            (spent.usage.total(), spent.cost.unwrap(), spent.turns)
+        };
+        assert_eq!(add_up(&[&start, &began(10)]), (10, 0.5, 0), "the kill came now");
+        assert_eq!(add_up(&[&start, &began(10), &replied]), (12, 1.0, 1));
+        assert_eq!(add_up(&[&start, &began(10), &used(BROKEN_REPLY), &began(10), &replied]), (21, 1.5, 1));
+        assert_eq!(add_up(&[&start, &began(10), &used("choice")]), (19, 1.0, 0));
+        assert_eq!(
+            add_up(&[&start, &began(10), &start, &began(10), &replied]),
+            (22, 1.5, 1),
+            "one life after the other"
+        );
+    }
 
     #[test]
     fn what_was_used_is_added_up_without_the_time_between_two_lives() {

@@ -3,7 +3,7 @@
 use crate::checklist::Feature;
 use crate::checklist::State;
 use crate::engine::budget::account::Spent;
-use crate::engine::budget::account::paid;
+use crate::engine::budget::records::used;
 use crate::engine::facts;
 use crate::engine::pick;
 use crate::engine::run;
@@ -138,7 +138,8 @@ fn sessions(ws: &Workspace) -> Result<(Vec<Session>, Spent)> {
     for number in transcript::sessions(&dir)? {
         let events = transcript::read(&dir, number)?;
         let of_type = |name: &str| events.iter().filter(|event| event["type"] == name).collect::<Vec<_>>();
-        events.iter().filter_map(paid).for_each(|(usage, cost)| spent.add(&usage, cost));
+        let used = used(&events);
+        spent.add(&used.usage, used.cost);
         let text = |event: Option<&&Value>, key: &str| event.and_then(|event| event[key].as_str()).map(str::to_owned);
         sessions.push(Session {
             number,

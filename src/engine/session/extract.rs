@@ -186,6 +186,10 @@ impl Meter for Purse<'_> {
         self.used.turns += 1;
     }
 
+    fn under_way(&mut self, usage: &Usage) -> Option<f64> {
+        self.budget.extract_under_way(usage)
+    }
+
     fn spend(&mut self, usage: &Usage) -> Option<f64> {
         let cost = self.budget.spend_extract(self.feature, usage);
         self.used.add(usage, cost);

@@ -21,6 +21,7 @@ use crate::prompts::Recalled;
 use crate::provider::Client;
 use crate::provider::ModelSetting;
 use crate::provider::Request;
+use crate::provider::Told;
 use anyhow::Result;
 use jiff::civil::Date;
 use std::collections::BTreeSet;
@@ -138,11 +139,17 @@ fn ask<'a>(
         deadline: Some(Instant::now() + PATIENCE),
         ..Request::default()
     };
-    let mut on_lost = |usage: &Usage| {
-        pay(ws, budget, model, usage);
-        budget.run_exhausted().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+    let mut on_tokens = |told: Told| match told {
+        Told::UnderWay(usage) => {
+            budget.small_under_way(&usage);
+            ControlFlow::Continue(())
+        }
+        Told::Lost(usage) => {
+            pay(ws, budget, model, &usage);
+            budget.run_exhausted().map_or(ControlFlow::Continue(()), |_| ControlFlow::Break(()))
+        }
     };
-    let reply = match client.send(&request, ws.interrupt, &mut |_, _| {}, &mut on_lost) {
+    let reply = match client.send(&request, ws.interrupt, &mut |_, _| {}, &mut on_tokens) {
         Ok(reply) => reply,
         Err(failure) => {
             ws.notice(format!("notes are chosen by words: `{model}` gave no answer: {failure}"));

@@ -198,6 +198,51 @@ fn a_killed_runs_count_goes_on_and_an_ended_ones_does_not() {
     assert!(!run.stderr.contains("goes on with"), "a run that ended has closed its count");
 }
 
+/// Runs until the reply is under way that is the `silences`th that falls silent, and kills the run there.
+fn killed_within_a_reply(project: &Project, silences: usize) {
+    let mut child = project.start(["run", "--tokens", "250000"]);
+    project.played().wait_for_silences(silences);
+    let (beat, begun) = (project.state().join("spent.since"), Instant::now());
+    // The client has read its beginning.
+    while !fs::read_to_string(&beat).is_ok_and(|text| text.contains(":100000,")) {
+        assert!(begun.elapsed() < Duration::from_secs(60), "{:?}", fs::read_to_string(&beat));
+        std::thread::sleep(Duration::from_millis(10));
+    }
+    child.kill().unwrap();
+    child.wait().unwrap();
+}
+
+#[test]
+fn what_the_service_told_of_a_reply_that_a_kill_cut_off_is_counted() {
+    let cut = || session([reply([bash("true")]), json!({ "silence": "60s", "usage": { "input_tokens": 100_000 } })]);
+    let project = Project::ready().feature("a", "test -f a").model([cut(), cut(), makes("a")]);
+    killed_within_a_reply(&project, 1);
+    killed_within_a_reply(&project, 2);
+
+    let run = project.run(["run", "--tokens", "200000"]);
+
+    run.exits(3).tells("goes on with what the killed run had used: 2 sessions, 20").tells("budget of 200,000 tokens");
+    assert_eq!(project.played().requests().len(), 4, "no limit left tokens for another request");
+    let books: Value = serde_json::from_str(&project.read(".git/longhaul/spent.json")).unwrap();
+    let of_feature = books["features"]["a"]["usage"]["input"].as_u64().unwrap();
+    assert!((200_000..300_000).contains(&of_feature), "each once: {books}");
+    project.run(["status"]).prints("spent     20");
+    project.run(["run"]).exits(0);
+}
+
+#[test]
+fn a_session_that_goes_on_knows_what_the_reply_had_used_that_a_kill_cut_off() {
+    let cut = session([reply([bash("true")]), json!({ "silence": "60s", "usage": { "input_tokens": 100_000 } })]);
+    let project = Project::ready().feature("a", "test -f a").model([cut]);
+    killed_within_a_reply(&project, 1);
+
+    let limits = ["--set", "budget.session_tokens=100000", "--sessions", "1"];
+    let run = project.run([&["run", "--continue"][..], &limits].concat());
+
+    run.exits(3).tells("the session's budget of 100,000 tokens is used up");
+    assert_eq!(project.played().requests().len(), 2);
+}
+
 #[test]
 fn a_count_that_was_lost_is_added_up_from_the_records_and_goes_on() {
     let cut = session([reply([bash("true")]), json!({ "silence": "60s" })]);

@@ -1,11 +1,11 @@
 //! The scripted model behind its loopback server, told in a few words.
 
 use longhaul::message::Message;
-use longhaul::message::Usage;
 use longhaul::message::text_block;
 use longhaul::provider::Request;
 use longhaul::provider::Script;
 use longhaul::provider::Server;
+use longhaul::provider::Told;
 use serde_json::Value;
 use serde_json::json;
 use std::ops::ControlFlow;
@@ -85,7 +85,7 @@ pub(crate) fn session_tool() -> Value {
 }
 
 /// Asks again, whatever a reply that broke has cost.
-pub(crate) fn keep_on(_: &Usage) -> ControlFlow<()> {
+pub(crate) fn keep_on(_: Told) -> ControlFlow<()> {
     ControlFlow::Continue(())
 }
 
