@@ -19,7 +19,7 @@ const GIVEN: [&str; 9] =
     ["id", "title", "category", "description", "steps", "priority", "required", "depends_on", "milestone"];
 
 /// What only longhaul says, and a new feature starts with.
-pub(super) const KEPT: [&str; 13] = [
+pub(super) const KEPT: [&str; 14] = [
     "passes",
     "evidence",
     "checked",
@@ -27,6 +27,7 @@ pub(super) const KEPT: [&str; 13] = [
     "baseline",
     "attempts",
     "blocked",
+    "refused",
     "check_problem",
     "unapproved",
     "accepted",

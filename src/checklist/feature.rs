@@ -33,6 +33,8 @@ pub struct Feature {
     pub attempts: u32,
     /// Why it cannot be worked on.
     pub blocked: Option<String>,
+    /// Why the model refused to go on, in the newest session on it.
+    pub refused: Option<String>,
     /// What an agent says is wrong with the check; it waits for a person then.
     pub check_problem: Option<String>,
     /// Files that its check names and that came after it was approved, so that it runs without them; it waits for a person then.
@@ -158,6 +160,7 @@ impl Feature {
             baseline: record(fields, "baseline")?.map(|baseline| read_baseline(&baseline)).transpose()?,
             attempts: field(fields, "attempts")?.unwrap_or_default(),
             blocked: field(fields, "blocked")?,
+            refused: field(fields, "refused")?,
             check_problem: field(fields, "check_problem")?,
             unapproved: field(fields, "unapproved")?.unwrap_or_default(),
             accepted: record(fields, "accepted")?,

@@ -60,7 +60,10 @@ impl Checklist {
         self.change(id, |fields| {
             set(fields, "passes", json!(true));
             set(fields, "evidence", verdict.to_evidence());
-            clear(fields, &["checked", "last_verdict", "blocked", "check_problem", "unapproved", "regressed"]);
+            clear(
+                fields,
+                &["checked", "last_verdict", "blocked", "refused", "check_problem", "unapproved", "regressed"],
+            );
             note_flip(fields, verdict);
         })
     }
@@ -171,6 +174,14 @@ impl Checklist {
         self.change(id, |fields| set(fields, "blocked", json!(reason)))
     }
 
+    /// Keeps why the model refused to go on in the newest session on a feature, or that it did not.
+    pub fn note_refusal(&mut self, id: &str, reason: Option<&str>) -> Result<()> {
+        self.change(id, |fields| match reason {
+            Some(reason) => set(fields, "refused", json!(reason)),
+            None => clear(fields, &["refused"]),
+        })
+    }
+
     /// Lets a feature wait for a person, because an agent says that its check is wrong.
     pub fn doubt(&mut self, id: &str, problem: &str) -> Result<()> {
         self.change(id, |fields| set(fields, "check_problem", json!(problem)))
@@ -179,7 +190,7 @@ impl Checklist {
     /// Lets a feature be worked on again: not blocked, no attempts, no person's word, no wait for one.
     pub fn reopen(&mut self, id: &str) -> Result<()> {
         self.change(id, |fields| {
-            clear(fields, &["blocked", "check_problem", "unapproved", "accepted"]);
+            clear(fields, &["blocked", "refused", "check_problem", "unapproved", "accepted"]);
             set(fields, "attempts", json!(0));
             if let Some(Value::Object(last)) = fields.get_mut("last_verdict") {
                 set(last, "equal", json!(0));

@@ -33,6 +33,8 @@ pub enum Ending {
     NoRoom(String),
     /// A reply was cut off; says how.
     Cut(String),
+    /// The service ended a reply in a way that tells nothing; says how.
+    Unclear(String),
     /// The agent went round in a circle; says how.
     Stuck(String),
     /// The project's folder is gone.
@@ -64,7 +66,8 @@ impl Ending {
 
     /// Tells whether the service or a limit ended the session, which then costs its feature no attempt.
     pub fn is_free(&self) -> bool {
-        matches!(self, Self::Provider(_) | Self::Away(_) | Self::Limit(_) | Self::Full(_) | Self::NoRoom(_))
+        let of_service = matches!(self, Self::Provider(_) | Self::Away(_) | Self::Unclear(_));
+        of_service || matches!(self, Self::Limit(_) | Self::Full(_) | Self::NoRoom(_))
     }
 }
 
@@ -77,6 +80,7 @@ impl fmt::Display for Ending {
             | Self::Away(reason)
             | Self::Full(reason)
             | Self::NoRoom(reason)
+            | Self::Unclear(reason)
             | Self::Cut(reason) => f.write_str(reason),
             Self::Stuck(reason) => write!(f, "stuck: {reason}"),
             Self::Interrupted => f.write_str("interrupted"),

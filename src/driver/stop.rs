@@ -62,7 +62,9 @@ impl Streak {
                 Next::Answer(calls)
             }
             StopReason::EndTurn | StopReason::StopSequence => Next::End(Ending::Stopped),
-            StopReason::ToolUse => Next::End(Ending::Cut("the model stopped to use a tool and called none".to_owned())),
+            StopReason::ToolUse => {
+                Next::End(Ending::Unclear("the model stopped to use a tool and called none".to_owned()))
+            }
             StopReason::PauseTurn | StopReason::Compaction if self.pauses >= PAUSES => {
                 Next::End(Ending::Stuck(format!(
                     "the service stopped {PAUSES} replies in a row for a pause (the last for `{}`), and none called a tool or came \
@@ -80,7 +82,7 @@ impl Streak {
                 Next::End(Ending::Full("the reply was cut off at the end of the model's window".to_owned()))
             }
             StopReason::Other(reason) => {
-                Next::End(Ending::Cut(format!("the model stopped for an unknown reason `{reason}`")))
+                Next::End(Ending::Unclear(format!("the model stopped for an unknown reason `{reason}`")))
             }
         }
     }

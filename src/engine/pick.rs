@@ -65,9 +65,12 @@ fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String
         State::Blocked => {
             let why = feature.blocked.as_deref().unwrap_or("no reason given");
             let again = format!("`longhaul feature reopen {id}` tries it again");
-            let way_out = match feature.is_check_at_fault() {
-                true => format!("`longhaul feature edit {id}` changes the check, {again} as it is"),
-                false => again,
+            let way_out = match (feature.is_check_at_fault(), &feature.refused) {
+                (_, Some(_)) => format!(
+                    "`longhaul feature edit {id}` changes its words, and `agent.model` names another model; then {again}"
+                ),
+                (true, None) => format!("`longhaul feature edit {id}` changes the check, {again} as it is"),
+                (false, None) => again,
             };
             let changed = match feature.is_check_changed() {
                 true => format!(

@@ -33,10 +33,10 @@ fn every_other_stop_reason_has_its_ending() {
             "model_context_window_exceeded",
             Ending::Full("the reply was cut off at the end of the model's window".to_owned()),
         ),
-        ("novelty", Ending::Cut("the model stopped for an unknown reason `novelty`".to_owned())),
+        ("novelty", Ending::Unclear("the model stopped for an unknown reason `novelty`".to_owned())),
         ("stop_sequence", Ending::Stopped),
         ("end_turn", Ending::Stopped),
-        ("tool_use", Ending::Cut("the model stopped to use a tool and called none".to_owned())),
+        ("tool_use", Ending::Unclear("the model stopped to use a tool and called none".to_owned())),
     ] {
         let played =
             play(&mut Bench::new(), &format!("{{ text = \"x\", stop_reason = \"{reason}\" }}"), Play::default());

@@ -13,7 +13,7 @@ pub struct Session {
     /// It proved its feature, or an initializer added some.
     pub progress: bool,
     pub tree_changed: bool,
-    /// The service or a limit ended it, so that no count of attempts will.
+    /// The service, a limit or a refusal ended it, so that no count of attempts will.
     pub free: bool,
     /// How its check failed, if it was run and failed with a reason.
     pub failure: Option<Failed>,

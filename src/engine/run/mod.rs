@@ -11,6 +11,7 @@ use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::clock::deadline;
 use crate::clock::duration;
+use crate::driver::Ending;
 use crate::engine::budget::Budget;
 use crate::engine::budget::account::Account;
 use crate::engine::budget::account::Spent;
@@ -255,7 +256,7 @@ fn initialized(
     so_far.breaker.note(breaker::Session {
         progress: missing.is_empty() || checklist.features().len() > before.features().len(),
         tree_changed,
-        free: held.ending.is_free(),
+        free: held.ending.is_free() || matches!(held.ending, Ending::Refused(_)),
         ..breaker::Session::default()
     });
     let anew = Checks::of(&checklist) != Checks::of(before);
@@ -295,7 +296,7 @@ fn worked(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str,
         feature: Some(id.to_owned()),
         progress: verdict.is_some_and(Verdict::proves),
         tree_changed,
-        free: held.ending.is_free(),
+        free: held.ending.is_free() || matches!(held.ending, Ending::Refused(_)),
         failure: verdict.and_then(failed),
     });
     stop::after(&held.ending, &so_far.breaker, ws, budget, Some(id))

@@ -126,6 +126,9 @@ pub fn after(
     let (checklist, tree) = (ws.checklist()?, ws.tree()?);
     let others = id.is_some() && pick::workable(&checklist, &tree).iter().any(|other| Some(other.id.as_str()) != id);
     Ok(breaker.tripped(ws.settings.breaker, others).map(|why| {
+        if let Ending::Refused(_) = ending {
+            return cut_short(&why, ending);
+        }
         Failure::new(Kind::Stuck, why)
             .hint("see `longhaul show FEATURE`; mend what its check needs, or change the feature or its check, then run again")
             .into()
@@ -138,6 +141,15 @@ fn cut_short(why: &str, ending: &Ending) -> Stop {
         Ending::Limit(_) => (
             Kind::Limit,
             "run again with a larger `budget.turns_per_session`, `budget.session_usd`, `_tokens` or `_time`",
+        ),
+        Ending::Refused(_) => (
+            Kind::Stuck,
+            "`longhaul prompt session FEATURE` shows what it was asked, `longhaul feature edit FEATURE` changes the words, \
+             `agent.model` names another model; then run again",
+        ),
+        Ending::Unclear(_) => (
+            Kind::Provider,
+            "see that `[provider] base_url` and `[agent] model` are right; `longhaul show --session N` has the replies",
         ),
         _ => (
             Kind::Stuck,

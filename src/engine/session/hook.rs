@@ -16,8 +16,8 @@ use crate::engine::session::astray;
 use crate::engine::session::expire;
 use crate::engine::session::extract;
 use crate::engine::session::mend;
+use crate::engine::session::refusal;
 use crate::engine::verify;
-use crate::engine::verify::Attempt;
 use crate::engine::verify::Outcome;
 use crate::engine::verify::sweep;
 use crate::engine::verify::sweep::Swept;
@@ -223,7 +223,6 @@ fn run_check(
     at: &Occasion,
 ) -> Result<Option<Outcome>> {
     let Some(id) = &session.feature else { return Ok(None) };
-    let attempt = if ending.is_free() { Attempt::Free } else { Attempt::Counts };
     if let Ending::HandedOver(hand_over) = ending
         && let Some(problem) = &hand_over.check_problem
     {
@@ -241,7 +240,11 @@ fn run_check(
         count_attempt(ws, session, id)?;
         return Ok(None);
     }
+    let attempt = refusal::attempt(ws, session, ending)?;
     let outcome = verify::verify(ws, id, attempt, at)?;
+    if !outcome.verdict.proves() {
+        refusal::note(ws, session, id, ending, attempt)?;
+    }
     let feature = ws.checklist()?.find(id)?.clone();
     if !feature.unapproved.is_empty() {
         ws.warn(pick::unapproved(&feature));
@@ -282,6 +285,9 @@ fn block_if_tried_enough(ws: &mut Workspace, session: &Session, id: &str) -> Res
     } else {
         format!("{} did not prove it", counted(attempts as usize, "attempt"))
     };
+    let refused =
+        feature.refused.as_ref().map(|reason| format!("; in the newest the model refused to go on: {reason}"));
+    let why = why + &refused.unwrap_or_default();
     checklist.block(id, &why)?;
     let origin = ws.origin(Some(session.number), Some(id));
     let attempts = counted(attempts as usize, "attempt");

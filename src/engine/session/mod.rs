@@ -13,6 +13,7 @@ pub mod nudges;
 pub mod opening;
 pub mod rank;
 pub mod recall;
+pub mod refusal;
 pub mod reminding;
 pub mod resumed;
 

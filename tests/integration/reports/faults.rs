@@ -340,14 +340,14 @@ fn t47_every_stop_reason_has_its_end() {
         ("stop_sequence", true, goes_on, 1),
         ("pause_turn", true, goes_on, 1),
         ("max_tokens", false, goes_on, 1),
-        ("refusal", false, "session 1 ended: the model refused to go on: no reason given", 1),
+        ("refusal", false, "session 1 ended: the model refused to go on: no reason given", 0),
         (
             "model_context_window_exceeded",
             false,
             "session 1 ended: the reply was cut off at the end of the model's window",
             0,
         ),
-        ("novelty", false, "session 1 ended: the model stopped for an unknown reason `novelty`", 1),
+        ("novelty", false, "session 1 ended: the model stopped for an unknown reason `novelty`", 0),
     ] {
         let mut first = reply([bash("touch ran")]);
         first["stop_reason"] = json!(reason);

@@ -50,6 +50,77 @@ fn a_blocked_feature_that_works_meanwhile_is_proven_before_the_run_gives_up() {
     project.run(["run"]).exits(0).tells("hard is blocked after 3 attempts").tells("hard is proven without a session");
 }
 
+/// A session that the model refuses, at once or after some work.
+fn refuses(work: Option<&str>) -> Value {
+    let work = work.map(|command| reply([bash(command)]));
+    session(work.into_iter().chain([json!({ "text": "no", "stop_reason": "refusal" })]))
+}
+
+#[test]
+fn a_feature_that_the_model_refuses_twice_waits_for_other_words_and_the_others_go_on() {
+    let project = Project::ready().feature("bad", "test -f bad").feature("good", "test -f good").model([
+        refuses(None),
+        refuses(None),
+        makes("good"),
+        refuses(None),
+        makes("bad"),
+    ]);
+
+    let run = project.run(["run"]);
+
+    run.exits(4).tells(
+        "bad is blocked: the model refused twice in a row to go on: no reason given; `longhaul feature edit bad`",
+    );
+    run.tells("`agent.model` names another model; then `longhaul feature reopen bad`");
+    assert_eq!(["bad", "good"].map(|id| project.status(id)), ["blocked", "proven"]);
+    assert_eq!(project.stored("bad")["attempts"], 0, "it is no attempt");
+    project.run(["show", "bad"]).prints("refusal: no reason given").prints("blocked: the model refused twice in a row");
+
+    project.run(["feature", "reopen", "bad"]).exits(0);
+    assert_eq!(project.stored("bad")["refused"], Value::Null);
+    project.run(["run"]).exits(0);
+    assert_eq!(project.stored("bad")["refused"], Value::Null, "one refusal by chance sets nothing aside");
+}
+
+#[test]
+fn refusals_on_several_features_stop_the_run_and_are_named_at_its_end() {
+    let project = Project::ready().feature("a", "test -f a").feature("b", "test -f b").model([
+        refuses(None),
+        refuses(None),
+        refuses(None),
+    ]);
+
+    let run = project.run(["run"]);
+
+    run.exits(4).tells("3 sessions in a row ended before they changed anything, the last: the model refused to go on");
+    run.tells("`longhaul feature edit FEATURE` changes the words");
+}
+
+#[test]
+fn a_refusal_after_work_is_an_attempt_and_is_named_when_they_are_used_up() {
+    let works = || refuses(Some("date +%N >work"));
+    let project = Project::ready().feature("a", "test -f a").model([works(), works(), works()]);
+
+    let run = project.run(["run"]);
+
+    run.exits(4).tells("3 attempts did not prove it; in the newest the model refused to go on: no reason given");
+    assert_eq!(project.stored("a")["attempts"], 3);
+}
+
+#[test]
+fn a_reason_to_stop_that_nobody_knows_is_the_services_fault() {
+    let mut odd = reply([bash("touch a")]);
+    odd["stop_reason"] = json!("novelty");
+    let odd = || session([odd.clone()]);
+    let project = Project::ready().feature("a", "test -f a").model([odd(), odd(), odd()]);
+
+    let run = project.run(["run"]);
+
+    run.exits(5).tells("3 sessions in a row ended before they changed anything").tells("an unknown reason `novelty`");
+    run.tells("see that `[provider] base_url`");
+    assert_eq!((project.stored("a")["attempts"].clone(), project.root().join("a").exists()), (json!(0), false));
+}
+
 #[test]
 fn sessions_that_change_nothing_trip_the_breaker() {
     let idle = || session([say("I am done")]);
