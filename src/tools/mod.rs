@@ -44,9 +44,10 @@ pub use initializer::InitText;
 pub use initializer::missing;
 pub use notebook::Notebook;
 pub use set::Tools;
+pub use setup::InitRun;
+pub use setup::NOT_EXECUTABLE;
 pub use setup::Phase;
 pub use setup::init_command;
-pub use setup::init_told;
 pub use setup::run_init;
 
 use bash::Shell;

@@ -1,6 +1,8 @@
 //! The init script, run before a session and by the `setup` tool.
 
 use std::collections::BTreeMap;
+use std::fs::Metadata;
+use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 use std::time::Duration;
 
@@ -30,6 +32,9 @@ pub enum Phase {
     Start,
 }
 
+/// What is said of a script that nobody made executable.
+pub const NOT_EXECUTABLE: &str = "it is not executable";
+
 /// Characters of the script's output that are shown.
 const SHOWN: usize = 8_000;
 
@@ -45,11 +50,9 @@ pub(super) fn call(
 ) -> Result<ToolResult, ToolError> {
     Input::new(input, &[])?;
     let script = script.ok_or_else(|| tell("there is no init script: the project starts nothing"))?;
-    let finished = run_init(sandbox, root, script, Phase::Start, environment, limits.within(limits.init));
-    let text = init_told(script, &finished, limits, artifacts)?;
-    let text = format!("{text}{}", network_told(sandbox, &finished));
-    let is_error = finished.exit != Exit::Code(0);
-    Ok(if is_error { ToolResult::error(text) } else { ToolResult::text(text) })
+    let run = run_init(sandbox, root, script, Phase::Start, environment, (limits.init, limits));
+    let text = format!("{}{}", run.told(artifacts)?, network_told(sandbox, &run.finished));
+    Ok(if run.is_well() { ToolResult::text(text) } else { ToolResult::error(text) })
 }
 
 /// Returns the text for `sh` that runs the init script `script`, a path inside the project: its own first line decides
@@ -63,47 +66,116 @@ pub fn init_command(script: &str, phase: Phase) -> String {
     format!("export LONGHAUL_PHASE={phase}; [ -x {script} ] && exec {script}; exec sh {script}")
 }
 
-/// Runs the init script `script` of the project at `root`, within `limit`; what it starts stays alive in `sandbox`.
+/// Runs the init script `script` of the project at `root`, within `limit` and what `limits` leave; what it starts stays alive
+/// in `sandbox`.
 pub fn run_init(
     sandbox: &Sandbox,
     root: &Path,
     script: &str,
     phase: Phase,
     environment: &BTreeMap<String, String>,
-    limit: Duration,
-) -> Finished {
-    let mut command = Command::shell(&init_command(script, phase), root, environment.clone()).limit(limit);
+    (limit, limits): (Duration, &Limits),
+) -> InitRun {
+    let command = Command::shell(&init_command(script, phase), root, environment.clone());
+    let mut command = command.limit(limits.within(limit));
     command.leftovers = Leftovers::Keep;
-    sandbox.run(&command)
+    // As it was when it was run.
+    let runner = Runner::of(&root.join(script));
+    let finished = sandbox.run(&command);
+    let cut = finished.exit == Exit::TimedOut && limits.is_over();
+    InitRun { script: script.to_owned(), runner, finished, end: if cut { End::OfTime } else { End::ItsOwn } }
 }
 
-/// Says how the init script ended, with what it printed; all of a long output is kept as an artifact.
-pub fn init_told(script: &str, finished: &Finished, limits: &Limits, artifacts: &Artifacts) -> Result<String> {
-    let seconds = finished.duration.as_secs_f64();
-    let how = match &finished.exit {
-        Exit::Code(0) => format!("ended well after {seconds:.1} s"),
-        Exit::Code(code) => format!("failed with exit code {code} after {seconds:.1} s"),
-        Exit::Signal(signal) => format!("was ended by signal {signal} after {seconds:.1} s"),
-        Exit::TimedOut if limits.is_over() => {
-            format!("was stopped after {seconds:.1} s, since a budget of time was used up")
+/// What runs the init script.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum Runner {
+    /// Its own first line, or `sh` where there is none.
+    Itself,
+    /// `sh`, whatever its first line says, since nobody made it executable.
+    Shell,
+}
+
+impl Runner {
+    fn of(script: &Path) -> Self {
+        let file = script.metadata().ok().filter(Metadata::is_file);
+        match file.is_some_and(|file| file.permissions().mode() & 0o111 == 0) {
+            true => Self::Shell,
+            false => Self::Itself,
         }
-        Exit::TimedOut => {
-            format!("was stopped by its limit, after {seconds:.1} s; it must end by itself, servers in the background")
+    }
+}
+
+/// What ended a run of the init script.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+enum End {
+    /// It did so itself, or its limit did.
+    ItsOwn,
+    /// A budget of time was used up.
+    OfTime,
+}
+
+/// One run of the init script.
+pub struct InitRun {
+    script: String,
+    runner: Runner,
+    finished: Finished,
+    end: End,
+}
+
+impl InitRun {
+    /// Tells whether it ended well.
+    pub fn is_well(&self) -> bool {
+        self.finished.exit == Exit::Code(0)
+    }
+
+    /// Says how it ended, with what it printed; all of a long output is kept as an artifact.
+    pub fn told(&self, artifacts: &Artifacts) -> Result<String> {
+        let seconds = self.finished.duration.as_secs_f64();
+        let how = match (&self.finished.exit, self.end) {
+            (Exit::Code(0), _) => format!("ended well after {seconds:.1} s"),
+            (Exit::Code(code), _) => format!("failed with exit code {code} after {seconds:.1} s"),
+            (Exit::Signal(signal), _) => format!("was ended by signal {signal} after {seconds:.1} s"),
+            (Exit::TimedOut, End::OfTime) => {
+                format!("was stopped after {seconds:.1} s, since a budget of time was used up")
+            }
+            (Exit::TimedOut, End::ItsOwn) => format!(
+                "was stopped by its limit, after {seconds:.1} s; it must end by itself, servers in the background"
+            ),
+            (Exit::Silent | Exit::Interrupted, _) => format!("was stopped: {}", self.finished.exit),
+            (Exit::NotStarted(reason), _) => format!("could not start: {reason}"),
+        };
+        let output = artifacts.show_output(&self.finished.output, SHOWN)?.joined();
+        let output = output.trim_end_matches('\n');
+        let output = if output.is_empty() { "it printed nothing".to_owned() } else { format!("it printed:\n{output}") };
+        let odd = self.odd().map_or_else(String::new, |odd| format!("{odd}; "));
+        Ok(format!("the init script `{}` {how}; {odd}{output}", self.script))
+    }
+
+    /// Says how it ended in few words, for `init.md`.
+    pub fn ended(&self) -> String {
+        let seconds = self.finished.duration.as_secs_f64();
+        match self.end {
+            End::OfTime => format!("cut by a budget of time after {seconds:.1} s"),
+            End::ItsOwn => format!("{} after {seconds:.1} s", self.finished.exit),
         }
-        Exit::Silent | Exit::Interrupted => format!("was stopped: {}", finished.exit),
-        Exit::NotStarted(reason) => format!("could not start: {reason}"),
-    };
-    let output = artifacts.show_output(&finished.output, SHOWN)?.joined();
-    let output = output.trim_end_matches('\n');
-    let output = if output.is_empty() { "it printed nothing".to_owned() } else { format!("it printed:\n{output}") };
-    Ok(format!("the init script `{script}` {how}; {output}"))
+    }
+
+    /// Says that it is not executable, and how to make it so.
+    pub fn odd(&self) -> Option<String> {
+        let name = quoted(&self.script);
+        (self.runner == Runner::Shell).then(|| {
+            format!(
+                "{NOT_EXECUTABLE}, so `sh` runs it, whatever its first line says: `chmod +x {name}`, then \
+                 `git update-index --chmod=+x {name}` and a commit"
+            )
+        })
+    }
 }
 
 #[cfg(test)]
 mod tests {
     use crate::secrets::Secrets;
     use std::fs;
-    use std::os::unix::fs::PermissionsExt;
 
     use serde_json::json;
     use tempfile::TempDir;
@@ -130,9 +202,16 @@ mod tests {
         let project = project("#!/bin/sh\necho \"$LONGHAUL_PHASE in $(pwd -P)\"\n");
         let sandbox = Sandbox::plain(Path::new("/nowhere"), &Interrupt::new());
         let expected = format!("it printed:\nstart in {}", project.path().canonicalize().unwrap().display());
-        assert!(setup(&project, &sandbox, 20.0).as_text().ends_with(&expected));
+        let told = setup(&project, &sandbox, 20.0).as_text();
+        assert!(told.ends_with(&expected) && told.contains("; it is not executable, so `sh` runs it"), "{told}");
+        assert!(
+            told.contains(
+                "`chmod +x 'init.sh'`, then `git update-index --chmod=+x 'init.sh'` and a commit; it printed"
+            )
+        );
         fs::set_permissions(project.path().join("init.sh"), fs::Permissions::from_mode(0o755)).unwrap();
-        assert!(setup(&project, &sandbox, 20.0).as_text().ends_with(&expected));
+        let told = setup(&project, &sandbox, 20.0).as_text();
+        assert!(told.ends_with(&expected) && !told.contains("not executable"), "{told}");
     }
 
     #[test]
@@ -149,10 +228,9 @@ mod tests {
         let project = project("echo up; sleep 300\n");
         let sandbox = Sandbox::plain(Path::new("/nowhere"), &Interrupt::new());
         let result = setup(&project, &sandbox, 0.2);
-        assert!(
-            result.is_error && result.as_text().contains("servers in the background; it printed:\nup"),
-            "{result:?}"
-        );
+        let told = result.as_text();
+        assert!(result.is_error && told.contains("servers in the background; "), "{told}");
+        assert!(told.ends_with("; it printed:\nup"), "{told}");
     }
 
     #[test]

@@ -17,7 +17,7 @@ use crate::engine::session::Session;
 use crate::engine::session::around;
 use crate::engine::session::hook;
 use crate::engine::session::hook::Report;
-use crate::engine::session::install;
+use crate::engine::session::init;
 use crate::engine::session::nudges;
 use crate::engine::session::opening;
 use crate::engine::session::recall;
@@ -31,10 +31,7 @@ use crate::engine::workspace::named;
 use crate::event::Event;
 use crate::gate::Gate;
 use crate::gate::Reuse;
-use crate::memory::Change;
 use crate::memory::INIT;
-use crate::process::Exit;
-use crate::process::Finished;
 use crate::prompts;
 use crate::prompts::Recalled;
 use crate::provider::Client;
@@ -200,7 +197,7 @@ fn play(
     let deadline = budget.time_left().map(|left| Instant::now() + left);
     let limits = tools::Limits { deadline, ..ws.settings.tool_limits.clone() };
     let at = (session.number, &limits, &artifacts);
-    let init_result = script.as_deref().map(|script| start(ws, &sandbox, script, at)).transpose()?;
+    let init_result = script.as_deref().map(|script| init::start(ws, &sandbox, script, at)).transpose()?;
     ws.reopen(&ways);
     let (first, seen) = first(ws, (client, budget), session, cut, init_result)?;
     let settings = asking(ws, deadline)?;
@@ -308,45 +305,6 @@ fn asking(ws: &Workspace, deadline: Option<Instant>) -> Result<driver::Settings>
         deadline,
         texts: nudges::texts(ws.settings.max_tokens)?,
     })
-}
-
-/// Runs the init script before the first turn and says how it went; its servers live as long as the session.
-fn start(
-    ws: &mut Workspace,
-    sandbox: &Sandbox,
-    script: &str,
-    (number, limits, artifacts): (u32, &tools::Limits, &Artifacts),
-) -> Result<String> {
-    let installing = install::install(ws, script, limits, artifacts)?;
-    let limit = limits.within(limits.init);
-    let environment = ws.inner_environment();
-    let finished = tools::run_init(sandbox, ws.project.root(), script, Phase::Start, &environment, limit);
-    let told = tools::init_told(script, &finished, limits, artifacts)?;
-    note_run(ws, number, &finished)?;
-    let failed = (finished.exit != Exit::Code(0)).then_some(&told);
-    for failed in installing.iter().chain(failed) {
-        ws.warn(in_few_lines(failed));
-    }
-    Ok(installing.into_iter().chain([told]).collect::<Vec<_>>().join("\n"))
-}
-
-/// Leaves out the middle of a text that is long to read.
-fn in_few_lines(text: &str) -> String {
-    let lines: Vec<&str> = text.lines().collect();
-    match lines.as_slice() {
-        [first, .., a, b, c, d] if lines.len() > 6 => [first, &"…", a, b, c, d].map(|line| *line).join("\n"),
-        all => all.join("\n"),
-    }
-}
-
-/// Notes in `init.md` how long the init script took and how it ended.
-fn note_run(ws: &mut Workspace, number: u32, finished: &Finished) -> Result<()> {
-    let seconds = finished.duration.as_secs_f64();
-    let text =
-        prompts::with_last_run(&ws.text(INIT)?, &format!("{} after {seconds:.1} s, session {number}", finished.exit));
-    let origin = ws.origin(Some(number), None);
-    ws.memory.write(&format!("init: {} after {seconds:.1} s", finished.exit), &[Change::put(INIT, text)], &origin)?;
-    Ok(())
 }
 
 /// Recalls notes for a session on a feature; an initializer has none to work on.

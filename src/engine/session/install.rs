@@ -2,7 +2,6 @@
 //! commands do not, in a sandbox that ends with it.
 
 use crate::engine::workspace::Workspace;
-use crate::process::Exit;
 use crate::project;
 use crate::sandbox::Git;
 use crate::tools;
@@ -28,15 +27,15 @@ pub fn install(ws: &Workspace, script: &str, limits: &Limits, artifacts: &Artifa
         return Ok(None);
     }
     let sandbox = ws.sandbox(Git::Writable, ws.settings.sandbox.setup(), &[], &[])?;
-    let limit = limits.within(ws.settings.init_timeout);
-    let finished = tools::run_init(&sandbox, ws.project.root(), script, Phase::Install, &ws.inner_environment(), limit);
+    let (root, limits) = (ws.project.root(), (ws.settings.init_timeout, limits));
+    let run = tools::run_init(&sandbox, root, script, Phase::Install, &ws.inner_environment(), limits);
     sandbox.end();
-    if finished.exit == Exit::Code(0) {
+    if run.is_well() {
         // Not before it has ended well: one that was cut off has to run again.
         fs::write(&known, now).with_context(|| format!("could not write `{}`", known.display()))?;
         return Ok(None);
     }
-    Ok(Some(format!("installing: {}", tools::init_told(script, &finished, limits, artifacts)?)))
+    Ok(Some(format!("installing: {}", run.told(artifacts)?)))
 }
 
 fn record(ws: &Workspace) -> PathBuf {

@@ -7,6 +7,7 @@ pub mod expire;
 pub mod extract;
 pub mod hold;
 pub mod hook;
+pub mod init;
 pub mod install;
 pub mod mend;
 pub mod nudges;

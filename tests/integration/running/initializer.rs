@@ -119,6 +119,37 @@ fn a_project_that_needs_no_init_script_gets_past_its_initializer() {
 }
 
 #[test]
+fn an_init_script_that_is_not_executable_is_run_told_once_and_noted() {
+    let project = Project::ready();
+    project.write("init.sh", "#!/bin/sh\ntouch started\n");
+    project.write(".gitignore", "started\n");
+    project.git(["add", "init.sh", ".gitignore"]);
+    project.git(["commit", "-qm", "script"]);
+    project.run(["memory", "delete", "init.md"]).exits(0);
+    project.run(["memory", "create", "init.md", "- script: `init.sh`"]).exits(0);
+    let project = ["a", "b", "c"]
+        .into_iter()
+        .fold(project, |project, id| project.feature(id, &format!("test -f {id}")))
+        .model(["a", "b", "c"].map(makes));
+    let one = ["run", "--sessions", "1"];
+    let noted = || project.memory_git(["show", "HEAD:init.md"]);
+
+    let told =
+        "the init script `init.sh`: it is not executable, so `sh` runs it, whatever its first line says: `chmod +x";
+    project.run(one).exits(3).tells(told);
+    assert!(project.root().join("started").exists());
+    assert!(noted().contains("session 1; it is not executable, so `sh` runs it"), "{}", noted());
+    assert!(project.played().requests()[0].to_string().contains("it is not executable"), "the agent knows too");
+    project.run(one).exits(3).hides(told);
+
+    project.git(["update-index", "--chmod=+x", "init.sh"]);
+    project.git(["checkout", "-q", "--", "init.sh"]);
+    project.git(["commit", "-qm", "executable"]);
+    project.run(one).exits(0).hides(told);
+    assert!(noted().contains("session 3") && !noted().contains("not executable"), "{}", noted());
+}
+
+#[test]
 fn the_init_script_installs_once_and_starts_before_each_session() {
     let script = "#!/bin/sh\necho \"$LONGHAUL_PHASE\" >> phases\n[ ! -f broken ]\n";
     let project = Project::ready();
