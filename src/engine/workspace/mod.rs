@@ -1,7 +1,11 @@
 //! A project with its memory, opened for one command.
 
+mod found;
 pub mod lock;
 pub mod voice;
+
+pub use found::described;
+pub(in crate::engine) use found::named;
 
 use crate::checklist::Checklist;
 use crate::checklist::ParseProblem;
@@ -18,7 +22,6 @@ use crate::failure::Kind;
 use crate::gate::CheckFiles;
 use crate::gate::Gate;
 use crate::gate::Reuse;
-use crate::memory;
 use crate::memory::Author;
 use crate::memory::CHECKLIST;
 use crate::memory::Change;
@@ -30,12 +33,10 @@ use crate::memory::Place;
 use crate::memory::Policy;
 use crate::memory::Store;
 use crate::process::Interrupt;
-use crate::process::Survivor;
 use crate::project::Head;
 use crate::project::Identity;
 use crate::project::Marks;
 use crate::project::Project;
-use crate::project::listed;
 use crate::prompts;
 use crate::sandbox;
 use crate::sandbox::Git;
@@ -67,9 +68,6 @@ pub struct Workspace<'a> {
     pub deadline: Option<Instant>,
     _lock: Option<RunLock>,
 }
-
-/// Processes that are named; the others are counted.
-const NAMED: usize = 10;
 
 /// For which session a check runs, and where its outputs go.
 #[derive(Clone, Debug)]
@@ -412,20 +410,6 @@ impl<'a> Workspace<'a> {
         self.tell_findings(&findings);
         Ok(findings)
     }
-
-    /// Tells what was found in the view, and what was done about it.
-    pub fn tell_findings(&self, findings: &Findings) {
-        match findings.adopted.as_slice() {
-            [] => {}
-            [path] => self.notice(format!("`{path}` was edited in the view; the edit is committed")),
-            all => self.notice(format!(
-                "{} files were edited in the view; the edits are committed: {}",
-                all.len(),
-                listed(all)
-            )),
-        }
-        described(findings).into_iter().for_each(|line| self.warn(line));
-    }
 }
 
 fn unreadable(problem: &ParseProblem) -> Failure {
@@ -441,40 +425,4 @@ pub(in crate::engine) fn require_no_sessions(place: &Place) -> Result<()> {
     let gone = format!("the memory `{}` is gone, though sessions were held", place.repository.display());
     let hint = format!("bring it back from a backup; to start over for good, remove `{}`", place.state.display());
     Err(Failure::new(Kind::Integrity, gone).hint(hint).into())
-}
-
-/// Names the processes that outlived their commands.
-pub(in crate::engine) fn named(survivors: &[Survivor]) -> String {
-    let named = survivors.iter().take(NAMED).map(Survivor::to_string).collect::<Vec<_>>().join(", ");
-    match survivors.len().saturating_sub(NAMED) {
-        0 => named,
-        more => format!("{named} and {more} more"),
-    }
-}
-
-/// Says for a person what was found in the view.
-pub fn described(findings: &Findings) -> Vec<String> {
-    let mut lines: Vec<String> = findings.undone.clone();
-    for kept in &findings.moved {
-        lines.push(memory::moved(kept));
-    }
-    for path in &findings.restored {
-        lines.push(format!("`{path}` is protected and was changed in the view; it was put back"));
-    }
-    lines.extend(few(&findings.set_aside, "found in the view and set aside", |(path, kept)| {
-        format!("what was found at `{path}` is kept as `{}`", kept.display())
-    }));
-    lines.extend(few(&findings.refused, "in the view not taken in", |(path, why)| {
-        format!("`{path}` in the view was not taken in: {why}")
-    }));
-    lines
-}
-
-/// Says something of each, if they are few; of many more than that, how many there are.
-fn few<T>(all: &[T], what: &str, line: impl Fn(&T) -> String) -> Vec<String> {
-    let mut lines: Vec<String> = all.iter().take(NAMED).map(line).collect();
-    if all.len() > NAMED {
-        lines.push(format!("{} more files {what}", all.len() - NAMED));
-    }
-    lines
 }
