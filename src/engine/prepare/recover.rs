@@ -4,6 +4,7 @@ use crate::engine::session;
 use crate::engine::session::astray;
 use crate::engine::session::hook;
 use crate::engine::session::hook::Entry;
+use crate::engine::session::leftover;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::event::Sink;
@@ -33,9 +34,9 @@ pub fn finish_interrupted(ws: &mut Workspace) -> Result<Option<u32>> {
         astray::keep_interrupted(ws, number, branch)?;
     }
     require_same_branch(ws, number, &start, &untracked)?;
-    let leftover = hook::save_leftover(ws, number, ", interrupted", &untracked)?;
+    let leftover = leftover::save(ws, number, ", interrupted", &untracked)?;
     let mut facts = vec![what_it_was(ws, number, &start)?];
-    facts.extend(hook::leftover_facts(&leftover));
+    facts.extend(leftover::facts(&leftover));
     if let Some(began) = session::read_began(&dir, number) {
         let others = ws.project.since(&began.standing, began.branch.as_deref())?;
         others.iter().for_each(|text| ws.warn(text));

@@ -9,6 +9,7 @@ pub mod hold;
 pub mod hook;
 pub mod init;
 pub mod install;
+pub mod leftover;
 pub mod mend;
 pub mod nudges;
 pub mod opening;
