@@ -1,7 +1,7 @@
 //! How much may be used, what things cost, and both in words.
 
 use crate::clock::duration;
-use crate::engine::budget::account::Spent;
+use crate::engine::budget::spent::Spent;
 use crate::engine::counted;
 use crate::message::Usage;
 use std::time::Duration;

@@ -4,7 +4,7 @@
 //! A thread writes down how long ago the account was written, by the number of that writing, and what a reply has used since.
 //! A number that does not fit says nothing, so nothing is counted twice. None of it waits for the disk: a kill leaves it there.
 
-use crate::engine::budget::account::Spent;
+use crate::engine::budget::spent::Spent;
 use crate::message::Usage;
 use serde::Deserialize;
 use serde::Serialize;

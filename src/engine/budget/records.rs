@@ -1,8 +1,8 @@
 //! What was used, as the records of the sessions tell it.
 
-use crate::engine::budget::account::Spent;
-use crate::engine::budget::account::paid;
-use crate::engine::budget::account::usage_of;
+use crate::engine::budget::spent::Spent;
+use crate::engine::budget::spent::paid;
+use crate::engine::budget::spent::usage_of;
 use crate::event::BROKEN_REPLY;
 use crate::message::Usage;
 use crate::transcript;

@@ -2,7 +2,7 @@
 
 use crate::checklist::Checklist;
 use crate::driver::Opening;
-use crate::engine::budget::account::Spent;
+use crate::engine::budget::spent::Spent;
 use crate::engine::pick;
 use crate::engine::session;
 use crate::engine::session::Session;

@@ -2,8 +2,8 @@
 
 use crate::checklist::Feature;
 use crate::checklist::State;
-use crate::engine::budget::account::Spent;
 use crate::engine::budget::records::used;
+use crate::engine::budget::spent::Spent;
 use crate::engine::facts;
 use crate::engine::pick;
 use crate::engine::run;

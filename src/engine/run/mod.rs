@@ -14,7 +14,7 @@ use crate::clock::duration;
 use crate::driver::Ending;
 use crate::engine::budget::Budget;
 use crate::engine::budget::account::Account;
-use crate::engine::budget::account::Spent;
+use crate::engine::budget::spent::Spent;
 use crate::engine::counted;
 use crate::engine::pick;
 use crate::engine::prepare;

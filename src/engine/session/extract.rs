@@ -9,7 +9,7 @@ use crate::driver::Meter;
 use crate::driver::Opening;
 use crate::driver::Texts;
 use crate::engine::budget::Budget;
-use crate::engine::budget::account::Spent;
+use crate::engine::budget::spent::Spent;
 use crate::engine::counted;
 use crate::engine::session::Session;
 use crate::engine::session::course::Course;

@@ -6,7 +6,7 @@ use crate::driver;
 use crate::driver::Driver;
 use crate::driver::Ending;
 use crate::engine::budget::Budget;
-use crate::engine::budget::account::Spent;
+use crate::engine::budget::spent::Spent;
 use crate::engine::commands::feature;
 use crate::engine::counted;
 use crate::engine::custody;

@@ -19,7 +19,7 @@ pub mod refusal;
 pub mod reminding;
 pub mod resumed;
 
-use crate::engine::budget::account::Spent;
+use crate::engine::budget::spent::Spent;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::gate::Reuse;
