@@ -112,6 +112,7 @@ impl Stand {
             check: check.digest(),
             unprepared: false,
             skips: None,
+            chose_none: false,
         };
         let known = Known { red: Some(red), ..Known::default() };
         let verdict = gate.judge("bench", &check, &known, &|_| None).unwrap();

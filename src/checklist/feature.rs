@@ -66,6 +66,8 @@ pub struct Baseline {
     pub unprepared: bool,
     /// How many tests it skipped, where that is known.
     pub skips: Option<Skips>,
+    /// It chooses tests by their names, and found none of these.
+    pub chose_none: bool,
 }
 
 /// Where a feature stands; derived, never stored.
@@ -309,5 +311,6 @@ fn read_baseline(value: &Value) -> Result<Baseline, Fault> {
         since: text("since"),
         unprepared: value["unprepared"] == true,
         skips: count("tests").zip(count("skipped")).map(|(tests, skipped)| Skips { tests, skipped }),
+        chose_none: value["chose_none"] == true,
     })
 }

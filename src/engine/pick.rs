@@ -3,6 +3,7 @@
 use crate::checklist::Checklist;
 use crate::checklist::Feature;
 use crate::checklist::State;
+use crate::gate;
 
 /// Picks the next feature that success needs, whose turn it is and that can be worked on.
 pub fn pick<'a>(checklist: &'a Checklist, tree: &str) -> Option<&'a Feature> {
@@ -109,7 +110,16 @@ pub fn unapproved(feature: &Feature) -> String {
     let id = &feature.id;
     let pins = feature.check.as_ref().map(|check| &check.pins);
     let is_approved = |path: &&String| matches!(pins.and_then(|pins| pins.get(*path)), Some(Some(_)));
-    let (more, new): (Vec<&String>, Vec<&String>) = feature.unapproved.iter().partition(is_approved);
+    let (by_name, files): (Vec<&String>, Vec<&String>) =
+        feature.unapproved.iter().partition(|what| gate::is_tests_by_name(what));
+    if let ([name, ..], []) = (by_name.as_slice(), files.as_slice()) {
+        return format!(
+            "{id} waits for a person: {name} were not there when its check was approved, and none of its files has them: the \
+             work itself brings them; `longhaul accept {id} --reason TEXT` vouches for it, `longhaul feature edit {id}` \
+             changes the check"
+        );
+    }
+    let (more, new): (Vec<&String>, Vec<&String>) = files.into_iter().partition(is_approved);
     let named = |files: Vec<&String>, what: &str| {
         let files: Vec<String> = files.into_iter().map(|path| format!("`{path}`")).collect();
         (!files.is_empty()).then(|| format!("{what}: {}", files.join(", ")))

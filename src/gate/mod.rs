@@ -5,6 +5,7 @@
 //! have passed on an earlier tree. Only this module makes a [`Verdict`]; what follows from one is decided above.
 
 mod beside;
+mod brought;
 mod changed;
 mod check;
 mod checkout;
@@ -35,6 +36,7 @@ mod walk;
 mod words;
 mod written;
 
+pub use brought::is_tests_by_name;
 pub use check::Check;
 pub use check::Kind;
 pub use check::Problem;

@@ -9,6 +9,8 @@ use crate::gate::CheckFiles;
 use crate::gate::Finding;
 use crate::gate::Rules;
 use crate::gate::Settings;
+use crate::gate::closure::texts;
+use crate::gate::executed;
 use crate::gate::executed::Deciding;
 use crate::gate::held::Held;
 use crate::gate::held::Marks;
@@ -279,11 +281,14 @@ impl<'a> Run<'a> {
     fn repeat(&self, check: &Check, runs: u32) -> Result<Trial> {
         let (mut passes, expect) = (0, check.expect.as_deref());
         let deciding = Deciding::of(check, self.around.files, self.around.folder, self.around.project.root());
+        let chooses = check.rules == Rules::Now && !executed::choices(&texts(check, self.around.files)).is_empty();
         let (marks, before) = (self.held.marks(self.around.folder), self.survey()?);
         loop {
             let (finished, tampered) =
                 self.shell((&check.run, check.rules), &check.cwd, expect, self.limit, Leftovers::End)?;
             let mut trial = judged(finished, expect, &deciding);
+            let said = trial.output.as_ref().filter(|_| chooses).map(|output| output.text());
+            trial.chose_none = said.is_some_and(|said| executed::found_none(trial.finding, &said));
             trial.limit = Some(self.limit).filter(|_| trial.exit == Some(Exit::TimedOut));
             if let (Some(Exit::Silent), Some(idle)) = (&trial.exit, self.around.settings.idle) {
                 trial.detail = format!("it printed nothing for {}, the limit in `gate.idle`", duration::spell(idle));

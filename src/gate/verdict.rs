@@ -43,6 +43,8 @@ pub struct Trial {
     pub(in crate::gate) limit: Option<Duration>,
     /// How many tests it skipped, where that is known.
     pub(in crate::gate) skips: Option<Skips>,
+    /// It chooses tests by their names, and found none of these.
+    pub(in crate::gate) chose_none: bool,
     /// What tools load by themselves and came meanwhile.
     pub(in crate::gate) planted: Vec<String>,
     /// Why, when the exit code does not say it.
@@ -64,6 +66,7 @@ impl Trial {
             unprepared: None,
             limit: None,
             skips: None,
+            chose_none: false,
             planted: Vec::new(),
             detail,
         }
@@ -173,6 +176,8 @@ pub struct Red {
     pub unprepared: bool,
     /// How many tests it skipped, where that is known.
     pub skips: Option<Skips>,
+    /// It chooses tests by their names, and found none of these.
+    pub chose_none: bool,
 }
 
 /// Where and for what a verdict was made.
@@ -329,6 +334,9 @@ impl Verdict {
         let mut baseline = json!({"commit": of.commit, "verdict": self.trial.finding.as_str(), "check": of.check});
         if self.trial.unprepared.is_some() {
             baseline["unprepared"] = json!(true);
+        }
+        if self.trial.chose_none {
+            baseline["chose_none"] = json!(true);
         }
         if let Some(Skips { tests, skipped }) = self.trial.skips {
             baseline["tests"] = json!(tests);

@@ -138,6 +138,7 @@ fn red(feature: &Feature) -> Option<Red> {
         // What is done was looked at twice.
         unprepared: baseline.unprepared && !feature.is_done(),
         skips: baseline.skips,
+        chose_none: baseline.chose_none,
     })
 }
 

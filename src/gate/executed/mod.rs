@@ -4,6 +4,7 @@
 //! product may well print the words of a runner, and a crate without unit tests has its end-to-end test behind `cargo test`.
 
 mod aside;
+mod chosen;
 mod commands;
 mod compared;
 mod ending;
@@ -24,6 +25,8 @@ use crate::gate::Check;
 use crate::gate::CheckFiles;
 use crate::process::Output;
 use crate::project;
+pub(in crate::gate) use chosen::choices;
+pub(in crate::gate) use chosen::found_none;
 use ending::Owed;
 pub(in crate::gate) use looking::only_looks;
 use recipes::Idle;

@@ -33,6 +33,7 @@ cheats! { plain, Plain:
     blames_the_check
     breaks_and_mends_what_was_green
     brings_back_a_switch_that_was_absent
+    brings_the_case_that_is_chosen
     calls_the_tools_of_an_initializer
     claims_it_and_does_nothing
     claims_what_a_person_decides
@@ -141,6 +142,7 @@ cheats! { plain, Plain:
     prints_that_it_passed
     prints_what_is_expected_and_fails
     puts_a_forged_checklist_behind_a_link
+    registers_the_case_that_is_chosen
     repairs_itself_in_the_check
     repairs_only_for_the_check_tool
     replaces_an_object_of_memory
@@ -254,6 +256,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     brings_back_a_switch_that_was_absent
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    brings_the_case_that_is_chosen
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     calls_the_tools_of_an_initializer
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     claims_it_and_does_nothing
@@ -415,6 +419,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     prints_that_it_passed
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     prints_what_is_expected_and_fails
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    registers_the_case_that_is_chosen
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     repairs_itself_in_the_check
     #[ignore = "what stops it is the same as in plain mode; a minute"]
