@@ -144,6 +144,21 @@ pub fn untold_expectations(project: &Project, check: &Check, files: &CheckFiles)
 /// Tells whether a test runner decides the check; without pins it runs whatever tests it finds.
 pub fn runs_what_it_finds(project: &Project, check: &Check, files: &CheckFiles) -> bool {
     !Deciding::of(check, files, project.root(), project.root()).is_none()
+        || named_texts(check, files).iter().any(|text| text.is_for_shell() && executed::starts_other_runner(&text.text))
+}
+
+/// Returns the patterns by which a check finds files that it runs, and of which nothing is pinned: whoever changes these
+/// files decides.
+pub fn unpinned_patterns(project: &Project, check: &Check, files: &CheckFiles) -> Vec<String> {
+    let root = project.root().to_string_lossy();
+    let texts = named_texts(check, files).into_iter().filter(Text::is_for_shell);
+    let patterns = texts.flat_map(|text| executed::patterns_run(&text.text));
+    let is_pinned = |pattern: &String| {
+        let path = words::project_path(pattern, &check.cwd, root.trim_end_matches('/')).unwrap_or_default();
+        let start = words::fixed_part(&path);
+        words::looks_like_test(&path) || !start.is_empty() && check.pins.keys().any(|pin| pin.starts_with(&start))
+    };
+    patterns.filter(|pattern| !is_pinned(pattern)).collect()
 }
 
 /// Returns the program that decides a check by what its own files say, such as `make`; without pins whoever writes these, or

@@ -5,6 +5,7 @@ use crate::gate::Gate;
 use crate::gate::Known;
 use crate::gate::checkout;
 use crate::gate::words;
+use crate::project::Entry;
 use crate::project::path_of;
 use anyhow::Result;
 use globset::GlobBuilder;
@@ -38,6 +39,11 @@ const VALUED: [&str; 5] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace"
 /// Tells whether a text calls git for files.
 pub(in crate::gate) fn takes_files(text: &str) -> bool {
     calls(text, &GIVING)
+}
+
+/// Tells whether a text asks git which files there are, where one that is gone from the commit is not there either.
+pub(in crate::gate) fn lists_files(text: &str) -> bool {
+    calls(text, &["ls-files", "ls-tree", "grep"])
 }
 
 /// Tells whether a text lets git make an archive, out of which attributes leave files.
@@ -90,14 +96,30 @@ impl Export {
 impl Gate<'_> {
     /// Finds a line of attributes that came after approval and by which an archive lacks a pinned file, or holds another.
     pub(in crate::gate) fn new_export(&self, check: &Check, known: &Known, tree: &str) -> Result<Option<String>> {
-        let first = known.since.as_deref().or(known.red.as_ref().map(|red| red.commit.as_str()));
-        let first = first.and_then(|commit| self.project.tree_of(commit).ok());
-        let before = first.map(|tree| self.exports(&tree)).transpose()?.unwrap_or_default();
+        let before = self.tree_at_approval(known).map(|tree| self.exports(&tree)).transpose()?.unwrap_or_default();
         let pins = || check.pins.iter().filter(|(path, pin)| pin.is_some() && checkout::is_of_project(path));
         let is_new = |export: &Export| {
             !before.contains(export) && pins().any(|(path, _)| export.touches(&path_of(path.trim_start_matches("./"))))
         };
         Ok(self.exports(tree)?.into_iter().find(is_new).map(|export| export.line))
+    }
+
+    /// Finds a pinned file that was committed at approval and is not in this tree.
+    pub(in crate::gate) fn gone_from(&self, check: &Check, known: &Known, tree: &str) -> Result<Option<String>> {
+        let Some(first) = self.tree_at_approval(known) else { return Ok(None) };
+        let (before, now) = (self.project.entries(&first)?, self.project.entries(tree)?);
+        let holds = |entries: &[Entry], path: &str| {
+            let path = path_of(path.trim_start_matches("./"));
+            entries.iter().any(|entry| entry.path == path)
+        };
+        let mut pins = check.pins.iter().filter(|(path, pin)| pin.is_some() && checkout::is_of_project(path));
+        Ok(pins.find(|(path, _)| holds(&before, path) && !holds(&now, path)).map(|(path, _)| path.clone()))
+    }
+
+    /// Returns the tree on which this very check was first judged.
+    fn tree_at_approval(&self, known: &Known) -> Option<String> {
+        let first = known.since.as_deref().or(known.red.as_ref().map(|red| red.commit.as_str()));
+        first.and_then(|commit| self.project.tree_of(commit).ok())
     }
 
     fn exports(&self, tree: &str) -> Result<Vec<Export>> {

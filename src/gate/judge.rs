@@ -230,6 +230,14 @@ impl Gate<'_> {
                  gives of the approved ones: `{line}` in `.gitattributes`"
             ));
         }
+        let lists = check.rules == Rules::Now && texts.iter().any(|text| from_git::lists_files(text));
+        if let Some(path) = if lists { self.gone_from(check, known, of.1)? } else { None } {
+            trial.finding = Finding::CheckChanged;
+            trial.add(&format!(
+                "the check asks git for files, and the approved `{path}` is gone from the commit: put it back, or approve that \
+                 with `longhaul accept`"
+            ));
+        }
         if !of.0.difference.is_empty() && texts.iter().any(|text| from_git::takes_files(text)) {
             trial.finding = Finding::CheckChanged;
             trial.add(

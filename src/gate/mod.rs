@@ -50,6 +50,7 @@ pub use closure::Reading;
 pub use closure::closure;
 pub use closure::deciding_task;
 pub use closure::runs_what_it_finds;
+pub use closure::unpinned_patterns;
 pub use closure::unpinned_script;
 pub use closure::untold_expectations;
 pub use closure::unwritten_test;

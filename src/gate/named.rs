@@ -126,7 +126,7 @@ impl Named {
             let is_there = |path: &&String| by.known.holds(path) || words::is_pattern(path);
             let mut meant: Vec<String> = paths.iter().filter(is_there).cloned().collect();
             let is_absent = meant.is_empty();
-            if is_absent && naming.role != Role::InCode {
+            if is_absent && !matches!(naming.role, Role::InCode | Role::Searched) {
                 meant.extend(paths.last().cloned());
             }
             // What is yet to be made may as well be the product, unless its name says otherwise.
@@ -180,7 +180,7 @@ impl Named {
 
 impl Text {
     /// Tells whether a shell runs it; what is none of its scripts may hold names in any other way.
-    fn is_for_shell(&self) -> bool {
+    pub(in crate::gate) fn is_for_shell(&self) -> bool {
         self.name.as_ref().is_none_or(|name| {
             let plain = !words::name(name).contains('.') && !self.text.starts_with("#!");
             plain || from_git::is_script(name, self.text.as_bytes())
@@ -201,7 +201,7 @@ impl Role {
 
     /// Tells whether a text says by itself that a file decides, or that it may.
     fn is_told(self) -> bool {
-        matches!(self, Self::Judges | Self::Expected | Self::Compared | Self::InCode)
+        matches!(self, Self::Judges | Self::Searched | Self::Expected | Self::Compared | Self::InCode)
     }
 }
 

@@ -53,6 +53,10 @@ const DATA: [&str; 19] = [
     "css", "log", "lock",
 ];
 
+/// Endings of tests that are no programs of a common language, and what stands before the ending of others.
+const TEST_ENDINGS: [&str; 6] = ["t", "bats", "exp", "feature", "hurl", "robot"];
+const TEST_MARKS: [&str; 2] = ["cy", "postman_collection"];
+
 /// Parts of the name of a script that judges.
 const JUDGES: [&str; 7] = ["e2e", "smoke", "test", "tests", "acceptance", "spec", "ci"];
 
@@ -96,12 +100,15 @@ pub(in crate::gate) fn judges(path: &str, arguments: &[String]) -> bool {
     let is_given = arguments.iter().any(|argument| !argument.starts_with('-'));
     let parts = parts(words::name(path.split("::").next().unwrap_or_default()));
     let has = |names: &[&str]| parts.iter().any(|part| names.contains(&part.as_str()));
-    is_perls_test(path) || has(&JUDGES) || !is_given && has(&VERBS)
+    is_test_of_a_kind(path) || has(&JUDGES) || !is_given && has(&VERBS)
 }
 
-/// Tells whether a file is named as Perl names its tests, in whatever language they are.
-pub(in crate::gate) fn is_perls_test(path: &str) -> bool {
-    path.ends_with(".t")
+/// Tells whether a file is named as a kind of tests that are told by their endings: of Perl, bats, expect, cucumber, hurl,
+/// Robot Framework, cypress, newman.
+pub(in crate::gate) fn is_test_of_a_kind(path: &str) -> bool {
+    let parts: Vec<&str> = words::name(path).split('.').collect();
+    let ended = parts.len() > 1 && TEST_ENDINGS.contains(parts.last().unwrap_or(&""));
+    ended || parts.iter().rev().nth(1).is_some_and(|part| TEST_MARKS.contains(part))
 }
 
 /// Splits a name where its words end, in lower case.

@@ -191,6 +191,13 @@ fn warn_of_its_text(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
     if let Some((command, way_out)) = gate::unseen_in(&check.run) {
         ws.warn(format!("a failure in `{command}`, in the check of {}, is seen by nobody: {way_out}", feature.id));
     }
+    for pattern in gate::unpinned_patterns(&ws.project, check, scripts) {
+        ws.warn(format!(
+            "the check of {} runs what it finds by `{pattern}`, and none of it is pinned: whoever changes it decides. If these \
+             are tests, give the pattern in the check's `closure`",
+            feature.id
+        ));
+    }
     let untold = gate::untold_expectations(&ws.project, check, scripts);
     if !untold.is_empty() {
         let files: Vec<String> = untold.iter().map(|path| format!("`{path}`")).collect();

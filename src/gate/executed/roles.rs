@@ -5,7 +5,10 @@
 
 mod reader;
 
+use crate::gate::executed::aside;
+use crate::gate::executed::commands::commands;
 use crate::gate::executed::commands::here_texts;
+use crate::gate::executed::kinds;
 use crate::gate::executed::scripts;
 use crate::gate::names;
 use crate::gate::words;
@@ -17,6 +20,8 @@ use reader::Reader;
 pub(in crate::gate) enum Role {
     /// It is run, nothing looks at what it does, and its name says that it tests.
     Judges,
+    /// A runner takes the tests in it, if it is a folder that is there.
+    Searched,
     /// It is run, or handed to a program.
     Handed,
     /// It is copied, or what is made of it is kept.
@@ -59,6 +64,17 @@ pub(in crate::gate) fn sole_script(text: &str) -> Option<String> {
         [script] if scripts::is_one_pipeline(text) => Some(script).filter(is_plain).cloned(),
         _ => None,
     }
+}
+
+/// Returns the patterns by which a text finds files that it runs, and that are not named as what judges.
+pub(in crate::gate) fn patterns_run(text: &str) -> Vec<String> {
+    let scripts = Reader::of(text).scripts.into_iter();
+    scripts.filter(|script| words::is_pattern(script) && !names::judges(script, &[])).collect()
+}
+
+/// Tells whether a text starts a runner that says nothing of how many tests ran.
+pub(in crate::gate) fn starts_other_runner(text: &str) -> bool {
+    commands(&spelled_out(text)).iter().any(|command| kinds::is_runner(aside::command_itself(&command.words)))
 }
 
 /// A text between `<( )` is run as one between `$( )` is.

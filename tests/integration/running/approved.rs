@@ -122,6 +122,19 @@ fn a_strict_gate_refuses_what_tools_load_by_themselves_until_a_person_accepts_it
 }
 
 #[test]
+fn what_a_check_finds_and_runs_is_pinned_by_its_pattern_or_told_at_approval() {
+    let project = Project::ready();
+    project.write("t/a.t", "false\n");
+    project.write("examples/a.sh", "false\n");
+    let add = |check: &str| project.run(["feature", "add", "--title", check, "--check", check]);
+    let warned = "runs what it finds by `**/*.sh`, and none of it is pinned";
+    add("find . -name '*.sh' | xargs -n1 sh").exits(0).tells(warned);
+    add("find . -name '*.t' | xargs -n1 sh").exits(0).hides("it finds").tells("t/a.t");
+    add("find . -name '*.sh' | xargs shellcheck").exits(0).hides("it finds");
+    add("npx cypress run").exits(0).tells("by the tests that it finds, and none of them is pinned");
+}
+
+#[test]
 fn a_script_that_decides_alone_and_is_not_pinned_is_told_at_approval() {
     let project = Project::ready();
     let add = |check: &str| project.run(["feature", "add", "--title", check, "--check", check]);

@@ -7,6 +7,8 @@ use crate::gate::executed::compared;
 use crate::gate::executed::compared::Comparison;
 use crate::gate::executed::compared::Side;
 use crate::gate::executed::kept::Kept;
+use crate::gate::executed::kinds;
+use crate::gate::executed::listed;
 use crate::gate::executed::looking;
 use crate::gate::executed::looking::ASKING;
 use crate::gate::executed::looking::FEEDING;
@@ -25,24 +27,8 @@ use crate::gate::words;
 /// What passes on what a command prints, or keeps it.
 const PASSING: [&str; 5] = ["tee", "cat", "tail", "head", "ts"];
 
-/// Programs for tests that say nothing of how many ran.
-const OTHER_RUNNERS: [&str; 12] = [
-    "newman",
-    "hurl",
-    "robot",
-    "k6",
-    "artillery",
-    "venom",
-    "playwright",
-    "cypress",
-    "behave",
-    "cucumber",
-    "rspec",
-    "tavern",
-];
-
 /// Programs that run a script, beside those of which more is known.
-const OTHER_INTERPRETERS: [&str; 5] = ["php", "tsx", "ts-node", "lua", "Rscript"];
+const OTHER_INTERPRETERS: [&str; 8] = ["php", "tsx", "ts-node", "lua", "Rscript", "tclsh", "wish", "expect"];
 
 /// Programs that start another one, and their words for that.
 const STARTING: [&str; 14] = [
@@ -99,6 +85,17 @@ struct Around<'a> {
     of: Surroundings,
 }
 
+impl Around<'_> {
+    /// Tells whether nothing looks at what a command here does, so that its end decides.
+    fn lets_decide(&self) -> bool {
+        let passes = |next: &Command| {
+            let words = aside::command_itself(&next.words);
+            words.first().is_some_and(|word| PASSING.contains(&words::name(word)))
+        };
+        !(self.of.is_used || self.asked || !self.after.iter().all(passes))
+    }
+}
+
 #[derive(Default)]
 pub(super) struct Reader {
     pub(super) found: Vec<Naming>,
@@ -145,6 +142,11 @@ impl Reader {
         self.take_fed(command, program, around);
         let operands = operands(command, skipped);
         self.add(&written_to(command), Role::LookedAt);
+        self.take_listed(words, program, around);
+        for schema in kinds::schemas(words) {
+            let role = if names::is_product(&schema) { Role::Compared } else { Role::Expected };
+            self.add(&[schema], role);
+        }
         match program {
             "" => {}
             _ if is_interpreter(program) => {
@@ -280,24 +282,40 @@ impl Reader {
         }
     }
 
-    /// Takes a script with its arguments.
+    /// Takes the files that a text finds by a pattern, where it runs each of them.
+    fn take_listed(&mut self, words: &[String], program: &str, around: &Around) {
+        let patterns = match program {
+            "xargs" | "parallel" if listed::runs_each(words) => listed::patterns(around.before),
+            "find" => listed::run_by_find(words),
+            "read" => {
+                if let ([pattern], Some(name)) = (listed::patterns(around.before).as_slice(), words.last()) {
+                    self.kept.insert(name.clone(), Side::Said(pattern.clone()));
+                }
+                return;
+            }
+            _ => return,
+        };
+        patterns.iter().for_each(|pattern| self.take_script(pattern, &[], around));
+    }
+
+    /// Takes a script with its arguments; for a variable, what that holds.
     fn take_script(&mut self, script: &str, arguments: &[String], around: &Around) {
-        if self.take_judge(script, arguments, around) {
-            self.scripts.push(script.to_owned());
+        let script = match compared::file(script, &self.kept) {
+            Side::File(file) if script.contains('$') => file,
+            _ => script.to_owned(),
+        };
+        if self.take_judge(&script, arguments, around) {
+            self.scripts.push(script);
         }
     }
 
     /// Takes a file that judges if nothing looks at what it does, and tells whether that is so.
     fn take_judge(&mut self, script: &str, arguments: &[String], around: &Around) -> bool {
-        let passes = |next: &Command| {
-            let words = aside::command_itself(&next.words);
-            words.first().is_some_and(|word| PASSING.contains(&words::name(word)))
-        };
-        let judged = around.of.is_used || around.asked || !around.after.iter().all(passes);
-        if !judged && names::judges(script, arguments) {
+        let decides = around.lets_decide();
+        if decides && names::judges(script, arguments) {
             self.add(&[script.to_owned()], Role::Judges);
         }
-        !judged
+        decides
     }
 
     /// Takes a command that prints what a file holds: what comes of it depends on who reads that.
@@ -331,11 +349,15 @@ impl Reader {
 
     /// Takes the files that a runner is given; what a task runner is given names no file.
     fn take_runner(&mut self, words: &[String], operands: &[String], around: &Around) {
+        if around.lets_decide() {
+            self.add(&kinds::tests(words), Role::Judges);
+            self.add(&kinds::folders(words), Role::Searched);
+        }
         if (1..runners::ALL.len()).contains(&runners::started_by(words).len()) {
             let is_value = |word: &str| words.iter().any(|whole| whole.ends_with(&format!("={word}")));
             let files = operands.iter().filter(|word| {
                 let file = words::name(word.split("::").next().unwrap_or_default());
-                (names::is_code(file) || names::is_perls_test(file)) && !is_value(word)
+                (names::is_code(file) || names::is_test_of_a_kind(file)) && !is_value(word)
             });
             files.for_each(|file| _ = self.take_judge(file, &[], around));
         }
@@ -348,8 +370,7 @@ impl Reader {
             self.add(&words[..1], Role::Handed);
         }
         self.take_runner(words, operands, around);
-        let tests = !runners::started_by(words).is_empty()
-            || words.iter().any(|word| OTHER_RUNNERS.contains(&words::name(word)));
+        let tests = !runners::started_by(words).is_empty() || kinds::is_runner(words);
         let (data, other): (Vec<String>, Vec<String>) =
             operands.iter().cloned().partition(|word| !tests && names::is_data(word));
         self.add(&data, Role::Read);

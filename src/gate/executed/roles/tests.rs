@@ -169,6 +169,24 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         ("python3 -c \"$(cat validate.py)\"", "validate.py"),
         ("cd t && sh a.t", "a.t"),
         ("prove t/a.t", "t/a.t"),
+        ("perl t/a.t", "t/a.t"),
+        ("tclsh judge.exp", "judge.exp"),
+        ("expect -f demo.exp", "demo.exp"),
+        ("npx cucumber-js features/login.feature", "features/login.feature"),
+        ("python3 -m behave --no-capture features/login.feature", "features/login.feature"),
+        ("hurl --test api.hurl", "api.hurl"),
+        ("newman run collection.json -e env.json", "collection.json"),
+        ("robot --outputdir out robot/login.robot", "robot/login.robot"),
+        ("npx cypress run --spec web/login.cy.js", "web/login.cy.js"),
+        ("k6 run load.js", "load.js"),
+        ("git ls-files '*.check' | xargs -n1 sh", "**/*.check"),
+        ("git ls-files 't/*.t' | sort | xargs prove", "t/**/*.t"),
+        ("find . -name '*.t' | xargs -n 1 sh -eu", "**/*.t"),
+        ("find t -name '*.t' -exec perl {} \\;", "t/**/*.t"),
+        ("find t -name '*.t' | while IFS= read -r f; do sh \"$f\"; done", "t/**/*.t"),
+        ("ls t/*.t | xargs -I{} sh {}", "t/*.t"),
+        ("for t in cases/*.check; do sh \"$t\"; done", "cases/*.check"),
+        ("t=e2e.sh; sh \"$t\"", "e2e.sh"),
     ] {
         assert_eq!(told(text), [format!("Judges {judge}")], "{text}");
     }
@@ -193,6 +211,13 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         ". ./check.sh; test \"$(check a)\" = ok",
         "[ -f ci.env ] && . ./ci.env; make",
         "sh greet.sh \"$(cat check.txt)\"",
+        "git ls-files '*.check' | xargs shellcheck",
+        "git ls-files '*.t' | xargs -n1 sh -n",
+        "find t -name '*.t' | xargs python3 -m py_compile",
+        "find t -name '*.t' | wc -l",
+        "git ls-files '*.sh' | xargs -n1 sh",
+        "hurl login.hurl | grep -q ok",
+        "robot --outputdir out robot",
     ] {
         assert_eq!(told(text), [""; 0], "{text}");
     }
@@ -239,4 +264,32 @@ fn a_script_that_decides_alone_is_seen() {
     ] {
         assert_eq!(sole_script(text), None, "{text}");
     }
+}
+
+#[test]
+fn what_a_runner_is_given_or_a_pattern_finds_is_known() {
+    let searched = |text: &str| -> Vec<String> {
+        let found = namings(text, &Written::by([text])).into_iter();
+        found.filter(|naming| naming.role == Role::Searched).map(|naming| naming.word).collect()
+    };
+    for (text, folder) in [
+        ("behave --no-capture features", "features"),
+        ("prove -lr t/", "t/"),
+        ("python3 -m robot --outputdir out suites", "suites"),
+    ] {
+        assert_eq!(searched(text), [folder], "{text}");
+    }
+    assert_eq!(searched("prove -I lib; robot -d out; cp -r t u"), [""; 0]);
+    assert_eq!(patterns_run("git ls-files '*.sh' | xargs -n1 sh"), ["**/*.sh"]);
+    assert_eq!(patterns_run("for e in examples/*.py; do python3 $e; done"), ["examples/*.py"]);
+    assert_eq!(patterns_run("find t -name '*.t' | xargs sh; ls *.py | xargs ruff; sh app.sh"), [""; 0]);
+    assert!(starts_other_runner("npx cypress run") && !starts_other_runner("cat robot.txt"));
+}
+
+#[test]
+fn a_schema_is_what_is_expected() {
+    assert_eq!(told("xmllint --noout --schema feed.xsd feed.xml"), ["Expected feed.xsd"]);
+    assert_eq!(told("npx ajv validate -s feed.json -d out.json"), ["Expected feed.json"]);
+    assert_eq!(told("xmllint --noout --schema=src/feed.xsd feed.xml"), ["Compared src/feed.xsd"]);
+    assert_eq!(told("xmllint --noout feed.xml"), [""; 0]);
 }

@@ -1,0 +1,1 @@
+echo true >a.check; cp tests/loud.sh b.check
