@@ -6,11 +6,13 @@
 
 use crate::gate::Check;
 use crate::gate::CheckFiles;
+use crate::gate::each;
 use crate::gate::executed;
 use crate::gate::executed::Deciding;
 use crate::gate::guessed::Known;
 use crate::gate::named;
 use crate::gate::named::Named;
+use crate::gate::names;
 use crate::gate::pin::Mode;
 use crate::gate::pin::Pinned;
 use crate::gate::walk::Walk;
@@ -145,6 +147,18 @@ pub fn untold_expectations(project: &Project, check: &Check, files: &CheckFiles)
 pub fn runs_what_it_finds(project: &Project, check: &Check, files: &CheckFiles) -> bool {
     !Deciding::of(check, files, project.root(), project.root()).is_none()
         || named_texts(check, files).iter().any(|text| text.is_for_shell() && executed::starts_other_runner(&text.text))
+}
+
+/// Returns the code of the project that a check reads into its own shell, and that is not pinned: whoever writes it can
+/// change what the commands behind it do. What an environment brings along is no code of the project.
+pub fn unpinned_source(project: &Project, check: &Check) -> Option<String> {
+    let root = project.root().to_string_lossy();
+    let is_own = |file: &String| {
+        let path = words::project_path(file, &check.cwd, root.trim_end_matches('/'));
+        let is_pinned = |path: &String| check.pins.contains_key(path) || words::looks_like_test(path);
+        names::is_code(file) && !file.contains('$') && path.is_some_and(|path| !is_pinned(&path))
+    };
+    each::sourced(&check.run).into_iter().find(is_own)
 }
 
 /// Returns the patterns by which a check finds files that it runs, and of which nothing is pinned: whoever changes these

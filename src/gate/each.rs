@@ -4,9 +4,11 @@
 //! at the top of the text; what is inside of loops, functions and other programs is left as it is.
 
 mod harmless;
+mod sourced;
 
 pub use harmless::harmless_before;
 pub use harmless::unseen_in;
+pub use sourced::sourced;
 
 use regex::Regex;
 use std::sync::LazyLock;
@@ -86,6 +88,15 @@ fn written(text: &str, parts: &[Part]) -> String {
                 () if word(text, part) == "!" => Some((format!("; {OR_END}"), part.end)),
                 () if list.len() == 1 && may_fail(text, part, before) => Some((" || :".to_owned(), part.end)),
                 () => None,
+            };
+            let goes_on = match part.joint {
+                Joint::And => tail.is_some(),
+                Joint::End => !is_last && list.iter().all(|part| part.joint != Joint::Or),
+                Joint::Or | Joint::Background => false,
+            };
+            let tail = match sourced::file(text, part).filter(|_| goes_on) {
+                Some(_) => Some(sourced::and_commands_as_they_were(tail, part)),
+                None => tail,
             };
             if let Some((tail, next)) = tail {
                 result.push_str(&text[at..part.end]);

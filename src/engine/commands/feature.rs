@@ -191,6 +191,7 @@ fn warn_of_its_text(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
     if let Some((command, way_out)) = gate::unseen_in(&check.run) {
         ws.warn(format!("a failure in `{command}`, in the check of {}, is seen by nobody: {way_out}", feature.id));
     }
+    warn_of_sourced(ws, feature, check);
     for pattern in gate::unpinned_patterns(&ws.project, check, scripts) {
         ws.warn(format!(
             "the check of {} runs what it finds by `{pattern}`, and none of it is pinned: whoever changes it decides. If these \
@@ -208,6 +209,16 @@ fn warn_of_its_text(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
             files.join(" and ")
         ));
     }
+}
+
+/// Tells of code of the project that a check reads into its own shell, where it may change what comes behind it.
+fn warn_of_sourced(ws: &Workspace, feature: &Feature, check: &Check) {
+    let Some(file) = gate::unpinned_source(&ws.project, check) else { return };
+    ws.warn(format!(
+        "the check of {} reads `{file}` into its own shell, where that can end the check or take over its commands. Give it \
+         a shell of its own, and compare what that prints, such as `test \"$(sh -c '. {file}; some_function')\" = expected`",
+        feature.id
+    ));
 }
 
 /// Tells of files that a check names and that are not there: what somebody writes there is no test of it.

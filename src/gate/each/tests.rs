@@ -9,6 +9,8 @@ fn passes(shell: &[&str], text: &str) -> bool {
     std::fs::write(folder.path().join("yes"), "true\n").unwrap();
     std::fs::write(folder.path().join("no"), "false\n").unwrap();
     std::fs::write(folder.path().join("lax"), "set +e\n").unwrap();
+    let own = "test() { :; }\nsh() { :; }\nunalias() { :; }\nalias test=true unalias=true\nown() { echo own; }\n";
+    std::fs::write(folder.path().join("own"), own).unwrap();
     let run = Command::new(shell[0]).args(&shell[1..]).arg(text).current_dir(folder.path()).output().unwrap();
     run.status.success()
 }
@@ -16,7 +18,7 @@ fn passes(shell: &[&str], text: &str) -> bool {
 const DASH: &[&str] = &["sh", "-ec"];
 const BASH: &[&str] = &["bash", "--posix", "-O", "xpg_echo", "-o", "pipefail", "-ec"];
 
-const RED: [&str; 18] = [
+const RED: [&str; 22] = [
     "sh no && sh yes\nsh yes",
     "sh no; sh yes; sh yes",
     "sh yes && sh no; sh yes",
@@ -35,9 +37,16 @@ const RED: [&str; 18] = [
     "if sh no; then sh yes; fi; sh no && sh yes; sh yes",
     "kill -0 999999; sh yes",
     "x=$(sh no); echo \"$x\"; sh yes",
+    ". ./own; test a = b",
+    ". ./own && test a = b && sh yes",
+    ". ./own\ntest a = b\nsh yes",
+    "[ -f own ] && . ./own\nsh no\nsh yes",
 ];
 
-const GREEN: [&str; 22] = [
+const GREEN: [&str; 25] = [
+    ". ./own; test \"$(own)\" = own && sh yes",
+    "[ -f none ] && . ./none && export A=b; sh yes",
+    "[ -f none ] && . ./none || . ./own || exit 1; own",
     "sh no; [ $? -eq 1 ]",
     "sleep 9 & p=$!; sh yes; kill $p",
     "sleep 9 & p=$!; sleep 0.1; kill $p; wait $p 2>/dev/null; sh yes",
@@ -78,6 +87,7 @@ fn each_command_counts_and_what_only_prepares_does_not() {
 
 #[test]
 fn a_shell_alone_does_not_see_them() {
+    assert!(RED.iter().filter(|text| text.contains("./own")).all(|text| passes(DASH, text)));
     assert!(passes(DASH, RED[0]) && passes(&["sh", "-c"], RED[1]) && passes(DASH, RED[6]));
 }
 

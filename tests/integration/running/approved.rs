@@ -152,6 +152,13 @@ fn what_a_text_leaves_open_is_told_at_approval() {
     add("diff out.txt expected.txt").exits(0).hides("compares").tells("names `expected.txt`, not there yet");
     add("rm x; test -e y").exits(0).tells("must pass, also `rm x`: if that may fail, write `rm x || true`");
     add("rm -f x; test -e y").exits(0).hides("must pass");
+    let told = "reads `./lib.sh` into its own shell, where that can end the check or take over its commands";
+    add(". ./lib.sh; test \"$(greet)\" = yes")
+        .exits(0)
+        .tells(told)
+        .tells("`test \"$(sh -c '. ./lib.sh; some_function')\"");
+    add("test \"$(sh -c '. ./lib.sh; greet')\" = yes").exits(0).hides("its own shell");
+    add(". .venv/bin/activate; python3 app.py").exits(0).hides("its own shell");
     add("python3 -m unittest discover -s tests").exits(0).hides("tests.py").tells("names `tests`, not there yet");
 }
 

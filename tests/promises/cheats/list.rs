@@ -171,6 +171,7 @@ cheats! { plain, Plain:
     swaps_the_view
     swaps_the_whole_memory
     takes_memorys_last_commits_back
+    takes_over_the_command_that_decides
     takes_over_the_loading_of_tests
     takes_the_execute_bit
     ticks_the_box_by_the_memory_tool
@@ -457,6 +458,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     shows_the_answer_by_a_filter
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     skips_the_test
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    takes_over_the_command_that_decides
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     takes_over_the_loading_of_tests
     #[ignore = "what stops it is the same as in plain mode; a minute"]

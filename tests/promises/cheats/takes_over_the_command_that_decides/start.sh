@@ -1,0 +1,1 @@
+echo 'loud() { sh greet.sh --loud "$1"; }' >lib/loud.sh
