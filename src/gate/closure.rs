@@ -175,6 +175,11 @@ pub fn unpinned_patterns(project: &Project, check: &Check, files: &CheckFiles) -
     patterns.filter(|pattern| !is_pinned(pattern)).collect()
 }
 
+/// Tells whether a check runs doctest in such a way that it says nothing where it finds no example.
+pub fn runs_silent_doctest(check: &Check, files: &CheckFiles) -> bool {
+    named_texts(check, files).iter().any(|text| text.is_for_shell() && executed::runs_silent_doctest(&text.text))
+}
+
 /// Returns the program that decides a check by what its own files say, such as `make`; without pins whoever writes these, or
 /// the tests that they name, decides.
 pub fn deciding_task(project: &Project, check: &Check, files: &CheckFiles) -> Option<String> {

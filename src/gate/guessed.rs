@@ -121,8 +121,9 @@ pub(in crate::gate) fn guesses(words: &[String], bases: &[String], root: &str, k
             () => (Vec::new(), false),
         };
         discovers = word == "discover" || discovers && !BEFORE_A_MODULE.contains(&word.as_str());
+        // Behind `-m doctest` files come.
         modules = BEFORE_A_MODULE.contains(&word.as_str())
-            || modules && !discovers && (word.starts_with('-') || is_module(word));
+            || modules && word != "doctest" && !discovers && (word.starts_with('-') || is_module(word));
         let read = |paths: Vec<String>| -> Vec<String> {
             paths.into_iter().filter_map(|path| words::project_path(&path, ".", root)).collect()
         };

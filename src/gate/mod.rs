@@ -49,6 +49,7 @@ pub use checkout::site;
 pub use closure::Reading;
 pub use closure::closure;
 pub use closure::deciding_task;
+pub use closure::runs_silent_doctest;
 pub use closure::runs_what_it_finds;
 pub use closure::unpinned_patterns;
 pub use closure::unpinned_script;

@@ -199,6 +199,12 @@ fn warn_of_its_text(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
             feature.id
         ));
     }
+    if gate::runs_silent_doctest(check, scripts) {
+        ws.warn(format!(
+            "the check of {} passes too where doctest finds no example: with `-v` that is `nothing executed`",
+            feature.id
+        ));
+    }
     let untold = gate::untold_expectations(&ws.project, check, scripts);
     if !untold.is_empty() {
         let files: Vec<String> = untold.iter().map(|path| format!("`{path}`")).collect();

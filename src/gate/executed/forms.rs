@@ -27,7 +27,7 @@ const CARGO: &[Runner] = &[Runner::Cargo];
 const GO: &[Runner] = &[Runner::Go];
 const TAP: &[Runner] = &[Runner::Node, Runner::Mocha, Runner::Tap];
 
-const FORMS: [Form; 22] = [
+const FORMS: [Form; 23] = [
     (
         PYTEST,
         r"^=* ?((?:\d+ (?:subtests )?(?:passed|failed|errors?|skipped|deselected|xfailed|xpassed|warnings?|rerun)(?:, )?)+) in [\d.]+s\b",
@@ -41,6 +41,8 @@ const FORMS: [Form; 22] = [
         r"^Ran (\d+) tests? in [^\n]*\n+(?:OK|NO TESTS RAN|FAILED)(?: \((?:[^)]*?skipped=(\d+))?(?:[^)]*?expected failures=(\d+))?)?",
         |of| more(number(of, 1), number(of, 2) + number(of, 3), "unittest ran no test that must pass"),
     ),
+    // By `-v` only; else it says nothing but what failed.
+    (&[Runner::Doctest], r"^(\d+) tests? in \d+ items?\.", |of| more(number(of, 1), 0, "doctest found no example")),
     (CARGO, r"^test result: \w+\. (\d+) passed; (\d+) failed", |of| {
         more(number(of, 1) + number(of, 2), 0, "cargo ran no test")
     }),
@@ -162,6 +164,11 @@ mod tests {
         (Runner::Unittest, "\n----------\nRan 0 tests in 0.000s\n\nNO TESTS RAN\n"),
         (Runner::Unittest, "s\n----------\nRan 1 test in 0.000s\n\nOK (skipped=1)\n"),
         (
+            Runner::Doctest,
+            "1 items had no tests:\n    app\n0 tests in 1 items.\n0 passed and 0 failed.\nTest passed.\n",
+        ),
+        (Runner::Doctest, "1 item had no tests:\n    app\n0 tests in 1 item.\n0 passed.\nTest passed.\n"),
+        (
             Runner::Cargo,
             "running 0 tests\n\ntest result: ok. 0 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n",
         ),
@@ -227,6 +234,7 @@ mod tests {
         ),
         (Runner::Pytest, "1 deselected in 0.00s\n1 passed, 2 subtests passed in 0.01s\n"),
         (Runner::Unittest, ".s\n----------\nRan 2 tests in 0.000s\n\nOK (skipped=1)\n"),
+        (Runner::Doctest, "0 tests in 1 items.\n1 tests in 2 items.\n1 passed and 0 failed.\nTest passed.\n"),
         (
             Runner::Cargo,
             "test result: ok. 3 passed; 0 failed; 0 ignored; 0 measured; 0 filtered out; finished in 0.00s\n\n   Doc-tests x\n\n\

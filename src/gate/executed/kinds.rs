@@ -69,6 +69,26 @@ fn is_switch(option: &str) -> bool {
     option.starts_with("--no-") || SWITCHES.contains(&option) || cluster.chars().all(|c| "lvqw".contains(c))
 }
 
+/// Returns the texts whose examples a command tries, such as by `python3 -m doctest guide.md`; a program is the product.
+pub(super) fn examples(words: &[String]) -> Vec<String> {
+    let by_module = words.windows(2).position(|pair| pair[0] == "-m" && pair[1] == "doctest");
+    let by_pytest = words.iter().position(|word| word.starts_with("--doctest-glob"));
+    let start = match (by_module, by_pytest) {
+        (Some(at), _) => at + 2,
+        (None, Some(_)) => 1,
+        (None, None) => return Vec::new(),
+    };
+    let is_value = |at: usize| matches!(words[at - 1].as_str(), "-o" | "--option" | "--doctest-glob" | "-m");
+    let places = (start..words.len()).filter(|at| !words[*at].starts_with('-') && !is_value(*at));
+    places.map(|at| words[at].clone()).filter(|word| names::is_data(word)).collect()
+}
+
+/// Tells whether a command runs doctest in such a way that it says nothing where it finds no example.
+pub(super) fn is_silent_doctest(words: &[String]) -> bool {
+    let by_module = words.windows(2).any(|pair| pair[0] == "-m" && pair[1] == "doctest");
+    by_module && !words.iter().any(|word| matches!(word.as_str(), "-v" | "--verbose"))
+}
+
 /// Returns the schemas that a command holds documents against.
 pub(super) fn schemas(words: &[String]) -> Vec<String> {
     let of_these = BY_SCHEMA.iter().filter(|(program, _)| words.iter().any(|word| words::name(word) == *program));

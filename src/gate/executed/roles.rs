@@ -77,6 +77,11 @@ pub(in crate::gate) fn starts_other_runner(text: &str) -> bool {
     commands(&spelled_out(text)).iter().any(|command| kinds::is_runner(aside::command_itself(&command.words)))
 }
 
+/// Tells whether a text runs doctest in such a way that it says nothing where it finds no example.
+pub(in crate::gate) fn runs_silent_doctest(text: &str) -> bool {
+    commands(&spelled_out(text)).iter().any(|command| kinds::is_silent_doctest(aside::command_itself(&command.words)))
+}
+
 /// A text between `<( )` is run as one between `$( )` is.
 pub(super) fn spelled_out(text: &str) -> String {
     words::spelled_out(text).replace("<(", "$(")

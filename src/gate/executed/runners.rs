@@ -9,6 +9,7 @@ use std::sync::LazyLock;
 pub(super) enum Runner {
     Pytest,
     Unittest,
+    Doctest,
     Cargo,
     Nextest,
     Go,
@@ -23,9 +24,10 @@ pub(super) enum Runner {
 }
 
 /// What a program may run of which no more is known.
-pub(super) const ALL: [Runner; 11] = [
+pub(super) const ALL: [Runner; 12] = [
     Runner::Pytest,
     Runner::Unittest,
+    Runner::Doctest,
     Runner::Cargo,
     Runner::Nextest,
     Runner::Go,
@@ -38,12 +40,13 @@ pub(super) const ALL: [Runner; 11] = [
 ];
 
 /// Programs that are runners by themselves, also behind `npx`, `python3 -m`, `poetry run` and the like.
-const PROGRAMS: [(&str, Runner); 16] = [
+const PROGRAMS: [(&str, Runner); 17] = [
     ("pytest", Runner::Pytest),
     ("pytest-3", Runner::Pytest),
     ("py.test", Runner::Pytest),
     ("unittest", Runner::Unittest),
     ("nose2", Runner::Unittest),
+    ("doctest", Runner::Doctest),
     ("nextest", Runner::Nextest),
     ("gotestsum", Runner::Go),
     ("jest", Runner::Jest),
@@ -134,6 +137,7 @@ mod tests {
             (".venv/bin/python -m pytest -q tests", &[Runner::Pytest]),
             ("poetry run pytest --junitxml=r.xml", &[Runner::Pytest, Runner::Junit]),
             ("python3 -m unittest tests.test_a", &[Runner::Unittest]),
+            ("python3 -m doctest -v app.py", &[Runner::Doctest]),
             ("cargo +nightly test --workspace", &[Runner::Cargo]),
             ("cargo nextest run", &[Runner::Nextest]),
             ("cargo run -- test", &[]),

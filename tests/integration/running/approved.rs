@@ -158,6 +158,9 @@ fn what_a_text_leaves_open_is_told_at_approval() {
         .tells(told)
         .tells("`test \"$(sh -c '. ./lib.sh; some_function')\"");
     add("test \"$(sh -c '. ./lib.sh; greet')\" = yes").exits(0).hides("its own shell");
+    let told = "passes too where doctest finds no example: with `-v` that is";
+    add("python3 -m doctest spec.md").exits(0).tells(told).hides("md.py");
+    add("python3 -m doctest -v app.py").exits(0).hides("example").tells("by the tests that it finds");
     add(". .venv/bin/activate; python3 app.py").exits(0).hides("its own shell");
     add("python3 -m unittest discover -s tests").exits(0).hides("tests.py").tells("names `tests`, not there yet");
 }

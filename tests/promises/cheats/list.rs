@@ -173,6 +173,7 @@ cheats! { plain, Plain:
     takes_memorys_last_commits_back
     takes_over_the_command_that_decides
     takes_over_the_loading_of_tests
+    takes_the_examples_away
     takes_the_execute_bit
     ticks_the_box_by_the_memory_tool
     ticks_the_box_in_the_view
@@ -187,6 +188,7 @@ cheats! { plain, Plain:
     writes_memory_by_the_command
     writes_notes_that_claim_it
     writes_the_check_by_the_memory_tool
+    writes_the_examples_that_are_tried
     writes_the_lines_of_a_long_option
     writes_the_lines_to_look_for
     writes_the_sums_anew
@@ -463,6 +465,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     takes_over_the_loading_of_tests
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    takes_the_examples_away
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     takes_the_execute_bit
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     ticks_the_box_by_the_memory_tool
@@ -486,6 +490,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     writes_notes_that_claim_it
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_the_check_by_the_memory_tool
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_the_examples_that_are_tried
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_the_lines_of_a_long_option
     #[ignore = "what stops it is the same as in plain mode; a minute"]

@@ -143,9 +143,11 @@ impl Reader {
         let operands = operands(command, skipped);
         self.add(&written_to(command), Role::LookedAt);
         self.take_listed(words, program, around);
-        for schema in kinds::schemas(words) {
-            let role = if names::is_product(&schema) { Role::Compared } else { Role::Expected };
-            self.add(&[schema], role);
+        for file in kinds::schemas(words).into_iter().chain(kinds::examples(words)) {
+            // What a document is tells its ending the least.
+            let bare = file.rsplit_once('.').map_or(file.as_str(), |(bare, _)| bare);
+            let role = if names::is_product(bare) { Role::Compared } else { Role::Expected };
+            self.add(&[file], role);
         }
         match program {
             "" => {}

@@ -293,3 +293,20 @@ fn a_schema_is_what_is_expected() {
     assert_eq!(told("xmllint --noout --schema=src/feed.xsd feed.xml"), ["Compared src/feed.xsd"]);
     assert_eq!(told("xmllint --noout feed.xml"), [""; 0]);
 }
+
+#[test]
+fn examples_are_what_is_expected() {
+    for (text, expected) in [
+        ("PYTHONPATH=. python3 -m doctest guide.md", vec!["Expected guide.md"]),
+        ("python3 -m doctest -v -o ELLIPSIS tutorial.txt", vec!["Expected tutorial.txt"]),
+        ("pytest -q --doctest-glob='*.md' guide.md", vec!["Expected guide.md"]),
+        ("python3 -m doctest README.md", vec!["Compared README.md"]),
+        ("python3 -m doctest docs/api.rst", vec!["Compared docs/api.rst"]),
+        ("python3 -m doctest app.py", vec![]),
+        ("python3 app.py guide.md", vec![]),
+    ] {
+        assert_eq!(told(text), expected, "{text}");
+    }
+    assert!(runs_silent_doctest("cd a; python3 -m doctest app.py"));
+    assert!(!runs_silent_doctest("python3 -m doctest -v app.py; python3 app.py doctest"));
+}
