@@ -38,6 +38,7 @@
 //! - a rule about when a feature is proven: `Gate::judge`; a new kind of result: `gate::Finding`
 //! - which files of a check are pinned: `gate/named.rs`; what a text does with a file that it names:
 //!   `gate/executed/roles.rs`; what tools load by themselves: `gate/soft/table.rs`
+//! - what a person hears of a check when it is approved: `engine/verify/pin.rs`
 //! - which feature comes next, and why none can: `engine/pick.rs`
 //! - a step after every session: `engine/session/hook.rs`
 //! - what a commit says of a feature, and so its history: `engine/facts.rs`, how it is shown in `cli/show.rs`

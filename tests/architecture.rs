@@ -45,6 +45,10 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("lib", &[]),
 ];
 
+/// The floors of the engine, from the ground up: each may name those below it.
+const FLOORS: [&str; 11] =
+    ["budget", "settings", "facts", "workspace", "pick", "custody", "verify", "session", "prepare", "run", "commands"];
+
 /// What the checklist may name of the gate: the check and what one run of it found, never the running.
 const GATE_FOR_CHECKLIST: [&str; 9] =
     ["Check", "Verdict", "Finding", "Red", "Kind", "Rules", "Skips", "check", "verdict"];
@@ -107,6 +111,29 @@ fn may_name(from: &str, names: &[String]) -> bool {
     }
     let arrows = ARROWS.iter().find(|(module, _)| *module == from).map_or(&[][..], |(_, arrows)| arrows);
     to == from || GROUND.contains(&to) || arrows.contains(&to)
+}
+
+/// Within the engine a part names no part above it.
+fn climbing(sources: &[Source]) -> Vec<String> {
+    let floor = |name: &str| FLOORS.iter().position(|floor| *floor == name);
+    let mut complaints = Vec::new();
+    for source in sources {
+        let Some(inside) = source.path.strip_prefix("engine/") else { continue };
+        let part = inside.split('/').next().unwrap_or_default();
+        let part = part.strip_suffix(".rs").unwrap_or(part);
+        let Some(own) = floor(part) else {
+            if part != "mod" {
+                complaints.push(format!("{}: `{part}` has no floor in tests/architecture.rs", source.path));
+            }
+            continue;
+        };
+        let named = source.crate_paths();
+        let above = named.iter().filter(|names| {
+            names[0] == "engine" && names.get(1).and_then(|name| floor(name)).is_some_and(|other| other > own)
+        });
+        complaints.extend(above.map(|names| format!("{}: `{part}` must not name `{}`", source.path, names.join("::"))));
+    }
+    complaints
 }
 
 /// Tells modules from what a crate's root may hold beside them, such as macros.
@@ -198,6 +225,39 @@ fn complaints(rule: fn(&[Source]) -> Vec<String>, path: &str, text: &str) -> Vec
 #[test]
 fn arrows_point_down() {
     holds(wrong_arrows);
+}
+
+#[test]
+fn the_engine_stands_on_its_own_floors() {
+    holds(climbing);
+}
+
+#[test]
+fn a_part_of_the_engine_that_names_one_above_it_is_seen() {
+    let wrong = [
+        (
+            "engine/workspace/mod.rs",
+            "use crate::engine::session::mend;",
+            "`workspace` must not name `engine::session::mend`",
+        ),
+        (
+            "engine/session/hook.rs",
+            "fn a() { crate::engine::run::run(x) }",
+            "`session` must not name `engine::run::run`",
+        ),
+        ("engine/pick.rs", "use crate::engine::commands::feature;", "`pick` must not name `engine::commands::feature`"),
+        ("engine/queue/mod.rs", "", "`queue` has no floor in tests/architecture.rs"),
+    ];
+    for (path, text, complaint) in wrong {
+        assert_eq!(complaints(climbing, path, text), [format!("{path}: {complaint}")]);
+    }
+    for (path, text) in [
+        ("engine/run/mod.rs", "use crate::engine::session::hold; use crate::engine::counted;"),
+        ("engine/mod.rs", "pub mod run;"),
+        ("cli/run.rs", "use crate::engine::run;"),
+    ] {
+        assert_eq!(complaints(climbing, path, text), Vec::<String>::new());
+    }
 }
 
 #[test]

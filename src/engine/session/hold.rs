@@ -7,7 +7,6 @@ use crate::driver::Driver;
 use crate::driver::Ending;
 use crate::engine::budget::Budget;
 use crate::engine::budget::spent::Spent;
-use crate::engine::commands::feature;
 use crate::engine::counted;
 use crate::engine::custody;
 use crate::engine::facts::Fact;
@@ -25,6 +24,7 @@ use crate::engine::session::recall::Question;
 use crate::engine::session::reminding::Reminding;
 use crate::engine::session::resumed::Cut;
 use crate::engine::session::resumed::Resumed;
+use crate::engine::verify::pin;
 use crate::engine::verify::sweep;
 use crate::engine::workspace::Workspace;
 use crate::engine::workspace::named;
@@ -328,7 +328,7 @@ fn freeze_drafts(ws: &mut Workspace, number: u32) -> Result<()> {
     if drafts.is_empty() && to_pin.is_empty() {
         return Ok(());
     }
-    let pinned = feature::pin(ws, &mut checklist, &to_pin)?;
+    let pinned = pin::pin(ws, &mut checklist, &to_pin)?;
     let origin = ws.origin(Some(number), None);
     let unpinned = drafts.iter().filter(|id| !to_pin.contains(id));
     let told: Vec<Fact> = to_pin.iter().chain(unpinned).map(|id| Fact::approval(&checklist, id)).collect();

@@ -1,6 +1,7 @@
 //! Runs a check through the gate and commits what it found: the one place where a feature's state follows a verdict.
 
 pub mod checkout;
+pub mod pin;
 pub mod sweep;
 
 use crate::checklist::Checklist;
