@@ -28,11 +28,13 @@ struct Written {
     answered: BTreeSet<String>,
     /// The newest version that was answered of each changing file.
     versions: BTreeMap<String, usize>,
+    /// The commit up to which history was looked through; none before the first look.
+    looked: Option<String>,
 }
 
 impl Written {
     fn at(folder: &Path) -> Self {
-        Self { folder: folder.to_owned(), asked: 0, answered: BTreeSet::new(), versions: BTreeMap::new() }
+        Self { folder: folder.to_owned(), asked: 0, answered: BTreeSet::new(), versions: BTreeMap::new(), looked: None }
     }
 
     fn memory(&self, args: &[&str]) -> Command {
@@ -78,7 +80,7 @@ impl Written {
     }
 
     /// Says what is lost or broken, after the next command has put in order what there is to.
-    fn faults(&self) -> Vec<String> {
+    fn faults(&mut self) -> Vec<String> {
         let view = self.memory(&["view", "/memories"]).output().unwrap();
         let mut faults = Vec::new();
         if !view.status.success() {
@@ -89,7 +91,10 @@ impl Written {
         faults.extend(self.answered.difference(&there).map(|path| format!("{path} was answered and is lost")));
         let older = self.versions.iter().filter(|(path, version)| self.version(path) < Some(**version));
         faults.extend(older.map(|(path, version)| format!("version {version} of {path} was answered and is lost")));
-        let taken = git(&self.folder, &["log", "--grep=^memory: adopt", "--format=%s %b"]).1;
+        let head = git(&self.folder, &["rev-parse", "main"]).1.trim().to_owned();
+        let new = self.looked.as_ref().map_or_else(|| head.clone(), |looked| format!("{looked}..{head}"));
+        let taken = git(&self.folder, &["log", "--grep=^memory: adopt", "--format=%s %b", &new]).1;
+        self.looked = Some(head);
         faults.extend(taken.lines().map(|line| format!("nobody edited the view, and this was taken in: {line}")));
         faults
     }
