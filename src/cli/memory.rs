@@ -87,7 +87,8 @@ pub(super) enum Command {
     Restore(past::Restore),
     /// Remove a text, such as a key, for good: from the whole history, the view and the records of sessions
     ///
-    /// It is looked for as it is and in hex, base64, JSON and percent, each line of several by itself, and a mark stands in its place.
+    /// It is looked for as it is and in hex, base64, JSON and percent, each line of several by itself too (of 6 bytes and more;
+    /// it says which are shorter), and a mark stands in its place.
     /// All else stays, dates and authors too; commits from the first that had it get new ids.
     Purge(purge::Args),
     /// Remove notes that nobody used for a time

@@ -12,8 +12,8 @@ use serde_json::Value;
 
 /// Shorter values are left alone: hiding every `a` would make a record unreadable and protect nothing.
 const SHORTEST: usize = 6;
-/// A shorter line of several says too little by itself.
-const SHORTEST_LINE: usize = 16;
+/// What frames a key in a file; it stands in texts about keys too, and is no secret.
+const FRAME: [&str; 2] = ["-----BEGIN ", "-----END "];
 /// What stands in the place of a value.
 pub const HIDDEN: &str = "[secret left out]";
 /// Bytes that the compiled values may take: enough for a private key in all its spellings.
@@ -39,36 +39,16 @@ impl Secrets {
     /// Takes the values to look for; very short ones are left alone.
     pub fn new(values: impl IntoIterator<Item = String>) -> Self {
         let long = values.into_iter().filter(|value| value.len() >= SHORTEST);
-        let mut forms: Vec<String> = long.flat_map(|value| forms(&value)).collect();
+        Self::of_forms(long.flat_map(|value| forms(&value)).collect())
+    }
+
+    fn of_forms(mut forms: Vec<String>) -> Self {
         // The first that fits is taken, so the longer goes before the one it begins with.
         forms.sort_by(|a, b| b.len().cmp(&a.len()).then(a.cmp(b)));
         forms.dedup();
         let pattern = forms.join("|");
         let compile = || RegexBuilder::new(&pattern).size_limit(LARGEST).dfa_size_limit(LARGEST).build().ok();
         Self((!forms.is_empty()).then(compile).flatten().map(Arc::new))
-    }
-
-    /// Takes texts that a person wants to find; of one with several lines each long enough is looked for by itself too, as it
-    /// stands in a listing. Fails with the reason where nothing could be looked for.
-    pub fn of_texts(texts: &[String]) -> Result<Self, String> {
-        let mut values = Vec::new();
-        for text in texts.iter().map(|text| text.trim()) {
-            if text.len() < SHORTEST {
-                return Err(format!("it has less than {SHORTEST} bytes, and would be found in too much"));
-            }
-            if text.len() > LONGEST {
-                return Err("it is too long".to_owned());
-            }
-            values.push(text.to_owned());
-            let lines =
-                text.lines().map(str::trim).filter(|line| line.len() >= SHORTEST_LINE && !line.starts_with("--"));
-            values.extend(lines.map(str::to_owned));
-        }
-        let found = Self::new(values);
-        if found.0.is_none() {
-            return Err("it is too long".to_owned());
-        }
-        Ok(found)
     }
 
     /// Returns where the values are.
@@ -100,6 +80,79 @@ impl Secrets {
             other => other,
         }
     }
+}
+
+/// Texts that a person wants to find.
+#[derive(Clone, Debug)]
+pub struct Sought {
+    pub values: Secrets,
+    /// Lines that are looked for within their whole text only, and why.
+    pub not_alone: Vec<NotAlone>,
+}
+
+/// A line of several that is not looked for by itself.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub struct NotAlone {
+    /// Its text, and the line in it, both from 1.
+    pub text: usize,
+    pub line: usize,
+    pub why: Why,
+}
+
+/// Why a line is not looked for by itself.
+#[derive(Clone, Copy, Debug, Eq, Ord, PartialEq, PartialOrd)]
+pub enum Why {
+    Short,
+    /// It says that a key begins or ends.
+    Frame,
+}
+
+impl Sought {
+    /// Takes these texts. One with several lines is found with other line ends and blanks around its lines too, and each line
+    /// by itself, as it stands in a listing. Fails with the reason where nothing could be looked for.
+    pub fn of(texts: &[String]) -> Result<Self, String> {
+        let (mut sought, mut not_alone) = (Vec::new(), Vec::new());
+        for (text, number) in texts.iter().zip(1..) {
+            let whole = text.trim();
+            if whole.len() < SHORTEST {
+                return Err(format!("it has less than {SHORTEST} bytes, and would be found in too much"));
+            }
+            if whole.len() > LONGEST {
+                return Err("it is too long".to_owned());
+            }
+            sought.extend(forms(whole));
+            let lines: Vec<(&str, usize)> = text.lines().map(str::trim).zip(1..).collect();
+            if !whole.contains('\n') {
+                continue;
+            }
+            sought.push(with_any_ends(whole));
+            for (line, at) in lines.into_iter().filter(|(line, _)| !line.is_empty()) {
+                match why_not_alone(line) {
+                    Some(why) => not_alone.push(NotAlone { text: number, line: at, why }),
+                    None => sought.extend(forms(line)),
+                }
+            }
+        }
+        let values = Secrets::of_forms(sought);
+        if values.0.is_none() {
+            return Err("it is too long".to_owned());
+        }
+        Ok(Self { values, not_alone })
+    }
+}
+
+fn why_not_alone(line: &str) -> Option<Why> {
+    let is_frame = FRAME.iter().any(|begin| line.starts_with(begin)) && line.ends_with("-----");
+    match line.len() < SHORTEST {
+        true => Some(Why::Short),
+        false => is_frame.then_some(Why::Frame),
+    }
+}
+
+/// Returns an expression for a text whose lines may end otherwise, and have blanks around them.
+fn with_any_ends(text: &str) -> String {
+    let lines = text.lines().map(str::trim).filter(|line| !line.is_empty());
+    lines.map(in_json).collect::<Vec<_>>().join(r"(?:[ \t\r]|\\{1,2}[tr])*(?:\n|\\{1,2}n)(?:[ \t\r\n]|\\{1,2}[trn])*")
 }
 
 /// Between the bytes of hex.
@@ -265,7 +318,7 @@ mod tests {
         let line = |number: usize| STANDARD_NO_PAD.encode(format!("{number:048}"));
         let key =
             format!("-----BEGIN KEY-----\n{}\n-----END KEY-----", (0..50).map(line).collect::<Vec<_>>().join("\n"));
-        let known = Secrets::of_texts(std::slice::from_ref(&key)).unwrap();
+        let known = Sought::of(std::slice::from_ref(&key)).unwrap().values;
         assert_eq!(known.hide(&format!("a {key} b")), format!("a {HIDDEN} b"));
         let wrapped = STANDARD_NO_PAD.encode(&key);
         let wrapped: Vec<_> = wrapped.as_bytes().chunks(76).map(String::from_utf8_lossy).collect();
@@ -289,15 +342,46 @@ mod tests {
 
     #[test]
     fn of_a_text_with_lines_each_is_found_in_a_listing_too() {
-        let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\nshort\n-----END KEY-----\n";
-        let known = Secrets::of_texts(&[key.to_owned()]).unwrap();
-        assert_eq!(known.hide(key), format!("{HIDDEN}\n"));
-        let listing = "1\t-----BEGIN KEY-----\n2\tMIIEvQIBADANBgkqhkiG\n3\tshort\n";
-        assert_eq!(known.hide(listing), format!("1\t-----BEGIN KEY-----\n2\t{HIDDEN}\n3\tshort\n"));
-        assert!(Secrets::of_texts(&["12345 ".to_owned()]).is_err_and(|why| why.contains("less than 6 bytes")));
-        assert!(Secrets::of_texts(&["long enough".to_owned(), String::new()]).is_err());
+        let key = "-----BEGIN KEY-----\nMIIEvQIBADANBgkqhkiG\n  second\r\n--flag=it\nshort\n-----END KEY-----\n";
+        let Sought { values, not_alone } = Sought::of(&[key.to_owned()]).unwrap();
+        assert_eq!(values.hide(key), format!("{HIDDEN}\n"));
+        let listing = |line: &str| format!("1\t-----BEGIN KEY-----\n2\t{line}\n3\tshort\n");
+        for line in ["MIIEvQIBADANBgkqhkiG", "second", "--flag=it"] {
+            assert_eq!(values.hide(&listing(line)), listing(HIDDEN));
+        }
+        let told: Vec<_> = not_alone.iter().map(|line| (line.text, line.line, line.why)).collect();
+        assert_eq!(told, [(1, 1, Why::Frame), (1, 5, Why::Short), (1, 6, Why::Frame)]);
+    }
+
+    #[test]
+    fn short_lines_are_found_within_their_whole_text_however_its_lines_end() {
+        let known = Sought::of(&["one\ntwo\n\nthree".to_owned()]).unwrap();
+        assert_eq!(known.not_alone.len(), 3);
+        for text in [
+            "one\ntwo\n\nthree",
+            "one\r\ntwo\r\n\r\nthree",
+            "one \n\t two\nthree",
+            r"one\r\ntwo\n\tthree",
+            r"one\\ntwo\\nthree",
+        ] {
+            assert_eq!(known.values.hide(&format!("a {text} b")), format!("a {HIDDEN} b"), "{text:?}");
+        }
+        for text in ["one two three", "one", "one\ntwo"] {
+            assert_eq!(known.values.hide(text), text, "its twin");
+        }
+    }
+
+    #[test]
+    fn what_cannot_be_looked_for_is_refused() {
+        let refused = |texts: &[&str]| {
+            let texts: Vec<String> = texts.iter().map(|text| (*text).to_owned()).collect();
+            Sought::of(&texts).err()
+        };
+        assert!(refused(&["12345 "]).is_some_and(|why| why.contains("less than 6 bytes")));
+        assert!(refused(&["long enough", ""]).is_some());
         let long: String = (0..200_000).map(|number| char::from(b'a' + (number % 26) as u8)).collect();
-        assert_eq!(Secrets::of_texts(&[long]).err().as_deref(), Some("it is too long"));
+        assert_eq!(refused(&[&long]).as_deref(), Some("it is too long"));
+        assert_eq!(refused(&["long enough", "six456"]), None);
     }
 
     #[test]

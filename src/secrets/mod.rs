@@ -12,7 +12,10 @@ use std::ops::Range;
 
 pub use assigned::names_one;
 pub use known::HIDDEN;
+pub use known::NotAlone;
 pub use known::Secrets;
+pub use known::Sought;
+pub use known::Why;
 
 /// A secret in a text. It is never told itself.
 #[derive(Clone, Debug, Eq, PartialEq)]

@@ -84,6 +84,28 @@ fn what_is_too_short_and_a_project_in_use_are_refused() {
     assert!(!places(&project.root()).is_empty());
 }
 
+#[test]
+fn each_line_of_several_is_removed_and_what_is_too_short_for_that_is_said() {
+    let project = Project::ready();
+    project.run(["memory", "create", "docs/a", "staging FivB50756EHu\nprod Gkq881\npin 4711\n"]).exits(0);
+    let purge = ["memory", "purge", "--match", "-", "--yes"];
+    let shown = || project.run(["memory", "view", "docs/a"]).stdout.clone();
+
+    project
+        .run_with(purge, "  FivB50756EHu\r\n\tGkq881 \r\n4711\r\n")
+        .exits(0)
+        .shows("removed from")
+        .tells("looked for within the whole text only, and not by themselves, being shorter than 6 bytes: line 3;");
+
+    let left = shown();
+    assert!(left.contains("staging [secret left out]") && left.contains("prod [secret left out]"), "{left}");
+    let nowhere = project.run_with(purge, "4711\nsomething else\n");
+    nowhere.exits(0).shows("its short ones may be").hides("it is nowhere").tells("line 1;");
+    assert!(shown().contains("pin 4711"));
+    let twin = project.run_with(purge, "nothing here\nsomething else\n");
+    twin.exits(0).shows("it is nowhere").hides("by themselves");
+}
+
 /// Copies a folder with all that is in it.
 fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());

@@ -8,7 +8,9 @@ use crate::failure::Failure;
 use crate::memory::Purged;
 use crate::memory::Purging;
 use crate::memory::Store;
-use crate::secrets::Secrets;
+use crate::secrets::NotAlone;
+use crate::secrets::Sought;
+use crate::secrets::Why;
 use anyhow::Result;
 use std::io::IsTerminal;
 use std::io::Read;
@@ -32,10 +34,13 @@ pub(in crate::cli) struct Args {
 
 /// Removes the texts from a memory; paths of files are told from the folder `around`.
 pub(super) fn run(args: &Args, store: &mut Store, around: &Path, context: &Context) -> Result<Code> {
-    let values = values(args, context)?;
+    let Sought { values, not_alone } = sought(args, context)?;
+    for text in of_lines(&not_alone, args.texts.len()) {
+        context.output.warn(&text);
+    }
     if !args.yes || args.dry_run {
         let found = store.purge(&values, Purging::Look)?;
-        tell(&found, Purging::Look, around, context);
+        tell(&found, Purging::Look, &not_alone, around, context);
         let nothing = found.is_nothing() && !store.has_unfinished_purge();
         if nothing || args.dry_run {
             return Ok(Code::Done);
@@ -46,7 +51,7 @@ pub(super) fn run(args: &Args, store: &mut Store, around: &Path, context: &Conte
         }
     }
     let purged = store.purge(&values, Purging::Remove)?;
-    tell(&purged, Purging::Remove, around, context);
+    tell(&purged, Purging::Remove, &not_alone, around, context);
     context.output.note(&Line::plain(
         "not touched: your project's own files and commits, copies and backups; a key that was seen is best made anew",
     ));
@@ -58,7 +63,7 @@ pub(super) fn run(args: &Args, store: &mut Store, around: &Path, context: &Conte
     Ok(Code::Done)
 }
 
-fn values(args: &Args, context: &Context) -> Result<Secrets> {
+fn sought(args: &Args, context: &Context) -> Result<Sought> {
     let mut texts = Vec::new();
     for text in &args.texts {
         texts.push(match text.as_str() {
@@ -66,7 +71,29 @@ fn values(args: &Args, context: &Context) -> Result<Secrets> {
             text => text.to_owned(),
         });
     }
-    Secrets::of_texts(&texts).map_err(|why| Failure::usage(format!("the text cannot be looked for: {why}")).into())
+    Sought::of(&texts).map_err(|why| Failure::usage(format!("the text cannot be looked for: {why}")).into())
+}
+
+/// Says which lines are looked for within their text only.
+fn of_lines(not_alone: &[NotAlone], texts: usize) -> Vec<String> {
+    let reasons = [
+        (Why::Short, "being shorter than 6 bytes", "look for what stays of them by a longer text around it"),
+        (Why::Frame, "saying only that a key begins or ends", "they are no secret"),
+    ];
+    let of = |why: Why| {
+        let lines = not_alone.iter().filter(move |line| line.why == why);
+        lines.map(|line| match texts {
+            1 => format!("line {}", line.line),
+            _ => format!("line {} of text {}", line.line, line.text),
+        })
+    };
+    let told = |(why, reason, then): (Why, &str, &str)| {
+        let lines: Vec<String> = of(why).collect();
+        let named = named(lines.into_iter());
+        (!named.is_empty())
+            .then(|| format!("looked for within the whole text only, and not by themselves, {reason}: {named}; {then}"))
+    };
+    reasons.into_iter().filter_map(told).collect()
 }
 
 fn from_stdin(context: &Context) -> Result<String> {
@@ -86,11 +113,15 @@ fn agreed(context: &Context) -> Result<bool> {
     trust::ask("remove it for good, and give these commits new ids?", unasked, context)
 }
 
-fn tell(purged: &Purged, purging: Purging, around: &Path, context: &Context) {
+fn tell(purged: &Purged, purging: Purging, not_alone: &[NotAlone], around: &Path, context: &Context) {
     let Purged { paths, versions, messages, commits, looked_at, files } = purged;
     let data = |text: String| context.output.data(&text);
     if purged.is_nothing() {
-        return data(format!("it is nowhere: {looked_at} commits, and the files beside them, were looked at"));
+        let where_looked = format!("{looked_at} commits, and the files beside them, were looked at");
+        return data(match not_alone.iter().any(|line| line.why == Why::Short) {
+            false => format!("it is nowhere: {where_looked}"),
+            true => format!("the whole text and its longer lines are nowhere, its short ones may be: {where_looked}"),
+        });
     }
     let (found, ids) = match purging {
         Purging::Look => ("it is in", "would get"),
