@@ -158,6 +158,36 @@ fn a_memory_in_a_folder_is_purged_too() {
     assert!(!grep.success());
 }
 
+#[test]
+fn while_a_purge_is_at_work_others_say_that_it_is_running() {
+    let project = leaked();
+    // The mark of one at work is held by its process.
+    let mark = fs::File::create(project.state().join("purge.unfinished")).unwrap();
+    rustix::fs::flock(&mark, rustix::fs::FlockOperation::LockExclusive).unwrap();
+    project.run(["status"]).exits(0).tells("`longhaul memory purge` is running").hides("was ended");
+    drop(mark);
+    project.run(["status"]).exits(0).tells("`longhaul memory purge` was ended").hides("is running");
+}
+
+#[test]
+fn the_mark_of_a_purge_is_held_from_its_first_moment_to_its_last() {
+    let project = leaked();
+    let create = |number: usize| json!({"command": "create", "path": format!("/memories/docs/{number}"), "file_text": format!("{KEY} {number}\n")});
+    let calls: String = (0..30).map(|number| format!("{}\n", create(number))).collect();
+    project.run_with(["memory", "apply"], &calls).exits(0);
+    let mut child = project.start(["memory", "purge", "--match", KEY, "--yes"]);
+    let (mut held, mut free) = (0, 0);
+    while child.try_wait().unwrap().is_none() {
+        let Ok(mark) = fs::File::open(project.state().join("purge.unfinished")) else { continue };
+        match rustix::fs::flock(&mark, rustix::fs::FlockOperation::NonBlockingLockShared) {
+            Err(_) => held += 1,
+            // It may have been removed since it was opened.
+            Ok(()) => free += usize::from(project.state().join("purge.unfinished").exists()),
+        }
+    }
+    assert!(held > 0 && free == 0, "{held} times held, {free} times free");
+}
+
 /// Kills purges of one memory all over the time that one takes.
 fn kills(count: u64) {
     let project = leaked();

@@ -8,6 +8,7 @@ use crate::failure::Failure;
 use crate::memory::Purged;
 use crate::memory::Purging;
 use crate::memory::Store;
+use crate::memory::Unfinished;
 use crate::secrets::NotAlone;
 use crate::secrets::Sought;
 use crate::secrets::Why;
@@ -41,7 +42,7 @@ pub(super) fn run(args: &Args, store: &mut Store, around: &Path, context: &Conte
     if !args.yes || args.dry_run {
         let found = store.purge(&values, Purging::Look)?;
         tell(&found, Purging::Look, &not_alone, around, context);
-        let nothing = found.is_nothing() && !store.has_unfinished_purge();
+        let nothing = found.is_nothing() && store.unfinished_purge() == Unfinished::No;
         if nothing || args.dry_run {
             return Ok(Code::Done);
         }

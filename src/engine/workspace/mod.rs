@@ -32,6 +32,7 @@ use crate::memory::PINNED;
 use crate::memory::Place;
 use crate::memory::Policy;
 use crate::memory::Store;
+use crate::memory::Unfinished;
 use crate::process::Interrupt;
 use crate::project::Head;
 use crate::project::Identity;
@@ -155,11 +156,16 @@ impl<'a> Workspace<'a> {
         if access == Access::Look {
             ws.memory.strayed()?.into_iter().for_each(|text| ws.warn(text));
         }
-        if ws.memory.has_unfinished_purge() {
-            ws.warn(
+        match ws.memory.unfinished_purge() {
+            Unfinished::No => {}
+            Unfinished::AtWork => ws.warn(
+                "a `longhaul memory purge` is running: until it has ended, its text may still be shown, and then commits \
+                 have other ids",
+            ),
+            Unfinished::Killed => ws.warn(
                 "a `longhaul memory purge` was ended before it had removed all: run it again with the same text; with any \
                  other of 6 bytes it ends too, and leaves the text where it had not come to yet",
-            );
+            ),
         }
         Ok(ws)
     }

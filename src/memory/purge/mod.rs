@@ -5,17 +5,15 @@
 
 mod drop;
 mod files;
+mod mark;
 mod refs;
 mod rewrite;
 
 use std::collections::BTreeSet;
-use std::fs;
-use std::fs::File;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
-use anyhow::Context;
 use anyhow::Result;
 use anyhow::bail;
 use git2::Oid;
@@ -27,6 +25,7 @@ use crate::memory::history::trailers::Origin;
 use crate::memory::journal::Appended;
 use crate::memory::journal::Journal;
 use crate::memory::journal::Record;
+use crate::memory::purge::mark::Mark;
 use crate::memory::purge::rewrite::Rewriting;
 use crate::memory::recovery;
 use crate::memory::repository;
@@ -40,8 +39,7 @@ use crate::memory::store::Store;
 use crate::memory::write;
 use crate::secrets::Secrets;
 
-/// Lies beside the memory while a purge is at work, so that one that was killed is told of.
-const UNFINISHED: &str = "purge.unfinished";
+pub use mark::Unfinished;
 
 /// Whether something is removed, or only looked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -84,25 +82,32 @@ impl Store {
             Purging::Remove => Some(Right::take(&self.place.state, &self.notice)?),
         };
         let _lock = self.lock()?;
-        let was_unfinished = self.has_unfinished_purge();
-        if purging == Purging::Remove {
-            self.keep_seal(Depth::Everything)?;
-            self.put_branch_back()?;
-            self.mark_unfinished()?;
-        }
-        let rewritten = self.rewrite(values, purging);
-        if rewritten.is_err() && purging == Purging::Remove && !was_unfinished {
-            // It removed nothing yet, and its caller hears why it ended.
-            let _ = fs::remove_file(self.place.state.join(UNFINISHED));
-        }
-        let rewriting = rewritten?;
+        let was_unfinished = self.unfinished_purge() != Unfinished::No;
+        let mark = match purging {
+            Purging::Look => None,
+            Purging::Remove => {
+                self.keep_seal(Depth::Everything)?;
+                self.put_branch_back()?;
+                Some(Mark::set(&self.place.state)?)
+            }
+        };
+        let rewriting = match self.rewrite(values, purging) {
+            Ok(rewriting) => rewriting,
+            Err(error) => {
+                // It removed nothing yet, and its caller hears why it ended.
+                let _ = mark.filter(|_| !was_unfinished).map(Mark::remove);
+                return Err(error);
+            }
+        };
         if purging == Purging::Remove {
             self.move_to_rewritten(&rewriting)?;
         }
         let mut purged = rewriting.purged();
         purged.files = files::purge(&self.folders()?, &|bytes| rewriting.elsewhere(bytes), purging)?;
-        if purging == Purging::Remove {
+        if let Some(mark) = mark {
             self.forget_old()?;
+            mark.remove()?;
+            self.repository = repository::open(&self.place.repository)?;
         }
         Ok(purged)
     }
@@ -121,15 +126,9 @@ impl Store {
         Ok(rewriting)
     }
 
-    /// Tells whether a purge was killed before it had removed all.
-    pub fn has_unfinished_purge(&self) -> bool {
-        self.place.state.join(UNFINISHED).exists()
-    }
-
-    fn mark_unfinished(&self) -> Result<()> {
-        let path = self.place.state.join(UNFINISHED);
-        let mark = || fs::write(&path, "").and_then(|()| File::open(&self.place.state)?.sync_all());
-        mark().with_context(|| format!("could not write `{}`", path.display()))
+    /// Tells whether a purge is at work, or was killed before it had removed all.
+    pub fn unfinished_purge(&self) -> Unfinished {
+        mark::look(&self.place.state)
     }
 
     /// Makes the new commits durable, and then the branch and all other refs lead to them.
@@ -170,8 +169,8 @@ impl Store {
         }
     }
 
-    /// Removes all that only the old history needed, and opens the memory anew.
-    fn forget_old(&mut self) -> Result<()> {
+    /// Removes all that only the old history needed.
+    fn forget_old(&self) -> Result<()> {
         let head = self.head()?.map(|head| repository::oid(&head)).transpose()?;
         drop::unreachable(&self.repository, head)?;
         self.with_journal(|journal| {
@@ -179,11 +178,7 @@ impl Store {
             let head = journal.head();
             journal.restart(head)?;
             journal.wipe()
-        })?;
-        let left = self.place.state.join(UNFINISHED);
-        fs::remove_file(&left).with_context(|| format!("could not remove `{}`", left.display()))?;
-        self.repository = repository::open(&self.place.repository)?;
-        Ok(())
+        })
     }
 
     /// Returns the folders around the memory in which it may stand, and what to leave out of them. The views come first: the

@@ -1,4 +1,5 @@
 use std::collections::BTreeMap;
+use std::fs;
 
 use serde_json::json;
 
@@ -156,7 +157,7 @@ fn a_purge_that_stopped_after_its_new_history_held_is_told_and_ends_the_next_tim
     let files_before = memory.git(&["ls-tree", "-r", "--name-only", "main"]);
     {
         let _lock = memory.store.lock().unwrap();
-        memory.store.mark_unfinished().unwrap();
+        let _mark = Mark::set(&memory.place.state).unwrap();
         memory.store.with_journal(|journal| recovery::checkpoint(&memory.store.repository, journal)).unwrap();
         let values = known();
         let mut rewriting = Rewriting::of(&memory.store.repository, &values, Purging::Remove);
@@ -164,7 +165,7 @@ fn a_purge_that_stopped_after_its_new_history_held_is_told_and_ends_the_next_tim
         memory.store.move_to_rewritten(&rewriting).unwrap();
     }
     memory.store = memory.open_again();
-    assert!(memory.store.has_unfinished_purge());
+    assert_eq!(memory.store.unfinished_purge(), Unfinished::Killed);
     assert!(memory.store.recovered().is_empty());
     let findings = memory.inspect();
     assert!(findings.adopted.is_empty() && !findings.tampered(), "the view lags, and nobody edited it: {findings:?}");
@@ -172,7 +173,7 @@ fn a_purge_that_stopped_after_its_new_history_held_is_told_and_ends_the_next_tim
 
     memory.store.purge(&known(), Purging::Remove).unwrap();
 
-    assert!(!memory.store.has_unfinished_purge());
+    assert_eq!(memory.store.unfinished_purge(), Unfinished::No);
     assert_eq!(places(&memory), Vec::<String>::new());
     let names = |text: String| text.lines().count();
     assert_eq!(names(memory.git(&["ls-tree", "-r", "--name-only", "main"])), names(files_before));
@@ -246,17 +247,17 @@ fn a_purge_that_ended_before_it_removed_anything_leaves_no_mark_and_an_older_mar
     for marked in [false, true] {
         let mut memory = leaked();
         if marked {
-            memory.store.mark_unfinished().unwrap();
+            drop(Mark::set(&memory.place.state).unwrap());
         }
         let dangling = memory.place.repository.join("refs/heads/side");
         fs::write(&dangling, format!("{}\n", "1".repeat(40))).unwrap();
         let refused = format!("{:#}", memory.store.purge(&known(), Purging::Remove).unwrap_err());
         assert!(refused.contains("`refs/heads/side`"), "{refused}");
-        assert_eq!(memory.store.has_unfinished_purge(), marked);
+        assert_eq!(memory.store.unfinished_purge() == Unfinished::Killed, marked);
 
         fs::remove_file(&dangling).unwrap();
         let nowhere = Secrets::new(["nowhere at all".to_owned()]);
         memory.store.purge(&nowhere, Purging::Remove).unwrap();
-        assert!(!memory.store.has_unfinished_purge());
+        assert_eq!(memory.store.unfinished_purge(), Unfinished::No);
     }
 }
