@@ -57,6 +57,7 @@ pub use notes::note::NOTES;
 pub use notes::note::NoteKind;
 pub use purge::Purged;
 pub use purge::Purging;
+pub use purge::Readable;
 pub use purge::Unfinished;
 pub use repository::upkeep::not_packed;
 pub use restore::Restoration;

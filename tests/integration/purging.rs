@@ -8,7 +8,9 @@ use crate::support::hand_over;
 use crate::support::memory;
 use crate::support::reply;
 use crate::support::session;
+use serde_json::Value;
 use serde_json::json;
+use std::collections::BTreeSet;
 use std::fs;
 use std::path::Path;
 use std::process::Command;
@@ -104,6 +106,67 @@ fn each_line_of_several_is_removed_and_what_is_too_short_for_that_is_said() {
     assert!(shown().contains("pin 4711"));
     let twin = project.run_with(purge, "nothing here\nsomething else\n");
     twin.exits(0).shows("it is nowhere").hides("by themselves");
+}
+
+/// Returns the names of files and folders below a folder, objects and ids aside.
+fn names(folder: &Path, all: &mut BTreeSet<String>) {
+    for entry in fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        let is_id = name.split('.').next().unwrap().bytes().all(|byte| byte.is_ascii_hexdigit());
+        if path.is_dir() && !["objects", "history"].contains(&name.as_str()) {
+            names(&path, all);
+        }
+        all.extend(Some(name).filter(|_| !is_id));
+    }
+}
+
+/// Returns all keys in a value.
+fn keys(value: &Value, all: &mut BTreeSet<String>) {
+    match value {
+        Value::Object(fields) => fields.iter().for_each(|(key, value)| {
+            all.insert(key.clone());
+            keys(value, all);
+        }),
+        Value::Array(items) => items.iter().for_each(|item| keys(item, all)),
+        _ => {}
+    }
+}
+
+#[test]
+fn no_word_that_longhaul_or_git_stands_on_is_purged() {
+    let project = leaked();
+    let mut words = BTreeSet::new();
+    names(&project.state(), &mut words);
+    keys(&serde_json::from_slice(&fs::read(project.view().join("features.json")).unwrap()).unwrap(), &mut words);
+    let events = fs::read_to_string(project.state().join("sessions/0001/events.jsonl")).unwrap();
+    for event in events.lines().map(|line| serde_json::from_str::<Value>(line).unwrap()) {
+        words.extend(event.as_object().unwrap().keys().cloned());
+        words.insert(event["type"].as_str().unwrap().to_owned());
+    }
+    words.retain(|word| word.len() >= 6);
+    for word in ["memory.git", "sessions", "last_verdict", "session_ended"] {
+        assert!(words.contains(word), "{words:?}");
+    }
+    let before = (project.memory_git(["rev-parse", "main"]), project.status("a"));
+    for word in words {
+        let refused = project.run(["memory", "purge", "--match", &word, "--yes"]);
+        refused.exits(2).tells("nothing was touched").tells("give the longer text around it");
+    }
+    assert_eq!((project.memory_git(["rev-parse", "main"]), project.status("a")), before);
+    project.run(["memory", "fsck"]).exits(0);
+    project.run(["memory", "purge", "--match", KEY, "--yes"]).exits(0).shows("removed from");
+}
+
+#[test]
+fn a_text_that_reaches_over_the_quotes_of_json_breaks_none() {
+    let project = leaked();
+    for text in [r#"test -f a""#, r#"","title"#, "\"features\": ["] {
+        project.run(["memory", "purge", "--match", text, "--yes"]);
+        assert_eq!(project.status("a"), "proven", "{text}");
+        project.run(["show", "--session", "1"]).exits(0);
+        project.run(["memory", "fsck"]).exits(0);
+    }
 }
 
 /// Copies a folder with all that is in it.

@@ -1,5 +1,6 @@
 //! `longhaul memory purge`
 
+use crate::checklist::Checklist;
 use crate::cli::Context;
 use crate::cli::error::Code;
 use crate::cli::line::Line;
@@ -16,6 +17,7 @@ use anyhow::Result;
 use std::io::IsTerminal;
 use std::io::Read;
 use std::path::Path;
+use std::path::PathBuf;
 
 /// Files that are named; the others are counted.
 const NAMED: usize = 10;
@@ -40,7 +42,7 @@ pub(super) fn run(args: &Args, store: &mut Store, around: &Path, context: &Conte
         context.output.warn(&text);
     }
     if !args.yes || args.dry_run {
-        let found = store.purge(&values, Purging::Look)?;
+        let found = store.purge(&values, &readable, Purging::Look)?;
         tell(&found, Purging::Look, &not_alone, around, context);
         let nothing = found.is_nothing() && store.unfinished_purge() == Unfinished::No;
         if nothing || args.dry_run {
@@ -51,7 +53,7 @@ pub(super) fn run(args: &Args, store: &mut Store, around: &Path, context: &Conte
             return Ok(Code::Done);
         }
     }
-    let purged = store.purge(&values, Purging::Remove)?;
+    let purged = store.purge(&values, &readable, Purging::Remove)?;
     tell(&purged, Purging::Remove, &not_alone, around, context);
     context.output.note(&Line::plain(
         "not touched: your project's own files and commits, copies and backups; a key that was seen is best made anew",
@@ -62,6 +64,11 @@ pub(super) fn run(args: &Args, store: &mut Store, around: &Path, context: &Conte
             .warn("a check had it: look at it with `longhaul show`, and `longhaul accept` takes it as it is now");
     }
     Ok(Code::Done)
+}
+
+/// A checklist that can be read has to stay one.
+fn readable(bytes: &[u8]) -> Result<(), String> {
+    Checklist::read(bytes).map(drop).map_err(|problem| problem.to_string())
 }
 
 fn sought(args: &Args, context: &Context) -> Result<Sought> {
@@ -115,13 +122,27 @@ fn agreed(context: &Context) -> Result<bool> {
 }
 
 fn tell(purged: &Purged, purging: Purging, not_alone: &[NotAlone], around: &Path, context: &Context) {
-    let Purged { paths, versions, messages, commits, looked_at, files } = purged;
+    let Purged { paths, versions, messages, commits, looked_at, files, left } = purged;
     let data = |text: String| context.output.data(&text);
+    let short = |paths: Vec<&PathBuf>| {
+        let shown = paths.into_iter().map(|path| path.strip_prefix(around).unwrap_or(path).display().to_string());
+        named(shown.collect::<Vec<_>>().into_iter())
+    };
+    if !left.is_empty() {
+        context.output.warn(&format!(
+            "it stays where longhaul or git needs a name, a key, a number or a setting as it is: {}; look there by hand",
+            short(left.iter().collect())
+        ));
+    }
     if purged.is_nothing() {
         let where_looked = format!("{looked_at} commits, and the files beside them, were looked at");
-        return data(match not_alone.iter().any(|line| line.why == Why::Short) {
-            false => format!("it is nowhere: {where_looked}"),
-            true => format!("the whole text and its longer lines are nowhere, its short ones may be: {where_looked}"),
+        let has_short = not_alone.iter().any(|line| line.why == Why::Short);
+        return data(match (has_short, left.is_empty()) {
+            (_, false) => format!("it is nowhere else: {where_looked}"),
+            (false, true) => format!("it is nowhere: {where_looked}"),
+            (true, true) => {
+                format!("the whole text and its longer lines are nowhere, its short ones may be: {where_looked}")
+            }
         });
     }
     let (found, ids) = match purging {
@@ -135,8 +156,7 @@ fn tell(purged: &Purged, purging: Purging, not_alone: &[NotAlone], around: &Path
         data(format!("{found} {messages} commit text(s)"));
     }
     if !files.is_empty() {
-        let shown = files.iter().map(|file| file.strip_prefix(around).unwrap_or(file).display().to_string());
-        data(format!("{found} {} file(s) beside the history: {}", files.len(), named(shown)));
+        data(format!("{found} {} file(s) beside the history: {}", files.len(), short(files.iter().collect())));
     }
     data(format!("{commits} of {looked_at} commits {ids} new ids"));
 }

@@ -62,6 +62,9 @@ pub fn input_digest(input: &Value) -> String {
     digest.iter().take(8).map(|byte| format!("{byte:02x}")).collect()
 }
 
+/// The keys of trailers.
+pub(in crate::memory) const KEYS: [&str; 4] = ["Session", "Feature", "Tool-Use", "Project-Commit"];
+
 /// Composes a commit's text.
 pub(in crate::memory) fn compose(subject: &str, body: &str, origin: &Origin, input: Option<&Value>) -> String {
     let mut text = one_line(subject, 1200);

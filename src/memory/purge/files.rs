@@ -3,7 +3,6 @@
 use std::ffi::OsStr;
 use std::ffi::OsString;
 use std::io;
-use std::os::unix::ffi::OsStrExt;
 use std::os::unix::ffi::OsStringExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -13,7 +12,9 @@ use anyhow::Result;
 
 use crate::memory::purge::Purging;
 use crate::memory::purge::gone;
+use crate::memory::purge::rewrite::Changed;
 use crate::memory::purge::rewrite::Removed;
+use crate::memory::purge::rewrite::Rewriting;
 use crate::memory::view::directory;
 use crate::memory::view::directory::Directory;
 use crate::memory::view::directory::Kind;
@@ -27,21 +28,26 @@ pub(super) struct Folder {
     pub(super) without: Vec<PathBuf>,
 }
 
-/// Says what the bytes of a file, or its name, become; none when they stay.
-pub(super) type Change<'c> = &'c dyn Fn(&[u8]) -> Option<(Vec<u8>, Removed)>;
+/// What was found in the files.
+#[derive(Debug, Default)]
+pub(super) struct Around {
+    /// Those from which something was removed.
+    pub(super) files: Vec<PathBuf>,
+    /// Those that have something that stays.
+    pub(super) left: Vec<PathBuf>,
+}
 
-/// Changes all files in these folders; returns those from which something was removed.
-pub(super) fn purge(folders: &[Folder], change: Change<'_>, purging: Purging) -> Result<Vec<PathBuf>> {
-    let mut found = Vec::new();
+/// Changes all files in these folders.
+pub(super) fn purge(folders: &[Folder], rewriting: &Rewriting<'_>, purging: Purging) -> Result<Around> {
+    let mut around = Around::default();
     for folder in folders {
         let Some(root) = open(&folder.path)? else { continue };
-        let mut work = Work { folder, root: &root, change, purging, found: Vec::new() };
+        let mut work = Work { folder, root: &root, rewriting, purging, around: &mut around };
         let doing = || format!("could not remove what was asked for from `{}`", folder.path.display());
         work.all().with_context(doing)?;
-        found.append(&mut work.found);
     }
-    found.sort();
-    Ok(found)
+    around.files.sort();
+    Ok(around)
 }
 
 /// Opens a folder by its parent, so that a link in its place is not followed.
@@ -57,9 +63,9 @@ fn open(path: &Path) -> Result<Option<Directory>> {
 struct Work<'w> {
     folder: &'w Folder,
     root: &'w Directory,
-    change: Change<'w>,
+    rewriting: &'w Rewriting<'w>,
     purging: Purging,
-    found: Vec<PathBuf>,
+    around: &'w mut Around,
 }
 
 impl Work<'_> {
@@ -86,9 +92,14 @@ impl Work<'_> {
     }
 
     fn file(&mut self, folder: &Directory, name: &OsStr, at: &Path) -> io::Result<()> {
-        let Some((bytes, removed)) = (self.change)(&folder.read_file(name)?) else { return Ok(()) };
+        let path = at.join(name);
+        let Changed { new, removed, left } = self.rewriting.file(&path, &folder.read_file(name)?);
+        if left {
+            self.around.left.push(path.clone());
+        }
+        let Some(bytes) = new else { return Ok(()) };
         if removed == Removed::Values {
-            self.found.push(at.join(name));
+            self.around.files.push(path);
         }
         if self.purging == Purging::Look {
             return Ok(());
@@ -100,9 +111,12 @@ impl Work<'_> {
 
     /// Gives a file or folder another name when its own has what is removed; returns the name that it has then.
     fn renamed(&mut self, folder: &Directory, name: OsString, at: &Path) -> io::Result<OsString> {
-        let Some((new, Removed::Values)) = (self.change)(name.as_bytes()) else { return Ok(name) };
-        let new = OsString::from_vec(new);
-        self.found.push(at.join(&new));
+        let Changed { new, left, .. } = self.rewriting.name(&at.join(&name));
+        if left {
+            self.around.left.push(at.join(&name));
+        }
+        let Some(new) = new.map(OsString::from_vec) else { return Ok(name) };
+        self.around.files.push(at.join(&new));
         if self.purging == Purging::Look {
             return Ok(name);
         }

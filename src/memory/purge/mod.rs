@@ -3,22 +3,28 @@
 //! The new commits are packed and synced beside the old ones first; one record in the journal then moves the branch, and only
 //! after that the old objects go. A kill leaves the old history or the new one, and the same purge once more ends the work.
 
+mod commit;
 mod drop;
 mod files;
+mod json;
 mod mark;
+mod own;
 mod refs;
 mod rewrite;
+mod words;
 
 use std::collections::BTreeSet;
 use std::io;
 use std::path::Path;
 use std::path::PathBuf;
 
+use anyhow::Context;
 use anyhow::Result;
 use anyhow::bail;
 use git2::Oid;
 
 use crate::memory::Place;
+use crate::memory::fsck;
 use crate::memory::history::trailers;
 use crate::memory::history::trailers::Author;
 use crate::memory::history::trailers::Origin;
@@ -26,7 +32,9 @@ use crate::memory::journal::Appended;
 use crate::memory::journal::Journal;
 use crate::memory::journal::Record;
 use crate::memory::purge::mark::Mark;
+use crate::memory::purge::own::Own;
 use crate::memory::purge::rewrite::Rewriting;
+use crate::memory::purge::rewrite::Task;
 use crate::memory::recovery;
 use crate::memory::repository;
 use crate::memory::repository::branch;
@@ -40,6 +48,9 @@ use crate::memory::write;
 use crate::secrets::Secrets;
 
 pub use mark::Unfinished;
+
+/// Tells whether bytes are a checklist, and why not.
+pub type Readable = dyn Fn(&[u8]) -> std::result::Result<(), String> + Send;
 
 /// Whether something is removed, or only looked for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -63,10 +74,12 @@ pub struct Purged {
     pub looked_at: usize,
     /// Files around the memory: the view, records of sessions, kept outputs.
     pub files: Vec<PathBuf>,
+    /// Paths where it stands in a name, key or number that longhaul or git needs as it is: there it stays.
+    pub left: BTreeSet<PathBuf>,
 }
 
 impl Purged {
-    /// Tells whether it was nowhere.
+    /// Tells whether there was nothing to remove.
     pub fn is_nothing(&self) -> bool {
         self.versions == 0 && self.paths.is_empty() && self.messages == 0 && self.commits == 0 && self.files.is_empty()
     }
@@ -74,8 +87,10 @@ impl Purged {
 
 impl Store {
     /// Removes these values, in each of their spellings, from the history, the view and all records beside it; to be called
-    /// by who holds the run lock. What no branch or ref leads to goes in any case.
-    pub fn purge(&mut self, values: &Secrets, purging: Purging) -> Result<Purged> {
+    /// by who holds the run lock. What no branch or ref leads to goes in any case. A version of the checklist that was
+    /// `readable` has to stay so.
+    pub fn purge(&mut self, values: &Secrets, readable: &Readable, purging: Purging) -> Result<Purged> {
+        words::refuse(values)?;
         let _right = match purging {
             Purging::Look => None,
             // A packing that has begun would bring old objects back.
@@ -91,7 +106,9 @@ impl Store {
                 Some(Mark::set(&self.place.state)?)
             }
         };
-        let rewriting = match self.rewrite(values, purging) {
+        let own = Own::of(&self.place, self.policy, self.views()?);
+        let task = Task { values, own, readable, purging };
+        let rewriting = match self.prepare(&task) {
             Ok(rewriting) => rewriting,
             Err(error) => {
                 // It removed nothing yet, and its caller hears why it ended.
@@ -103,7 +120,9 @@ impl Store {
             self.move_to_rewritten(&rewriting)?;
         }
         let mut purged = rewriting.purged();
-        purged.files = files::purge(&self.folders()?, &|bytes| rewriting.elsewhere(bytes), purging)?;
+        let files::Around { files, left } = files::purge(&self.folders()?, &rewriting, purging)?;
+        purged.files = files;
+        purged.left.extend(left);
         if let Some(mark) = mark {
             self.forget_old()?;
             mark.remove()?;
@@ -112,18 +131,32 @@ impl Store {
         Ok(purged)
     }
 
-    /// Makes the history anew beside the old one.
-    fn rewrite<'s>(&'s self, values: &'s Secrets, purging: Purging) -> Result<Rewriting<'s>> {
-        if purging == Purging::Remove {
+    /// Makes the history anew beside the old one, and looks whether it is sound: until then nothing has moved.
+    fn prepare<'s>(&'s self, task: &'s Task<'s>) -> Result<Rewriting<'s>> {
+        if task.purging == Purging::Remove {
             self.with_journal(|journal| recovery::checkpoint(&self.repository, journal))?;
         }
-        let mut rewriting = Rewriting::of(&self.repository, values, purging);
+        let mut rewriting = Rewriting::of(&self.repository, task);
         let head = self.head()?.map(|head| repository::oid(&head)).transpose()?;
         rewriting.all(head, &self.notice)?;
         if head.is_some() && rewriting.purged().looked_at == 0 {
             bail!("no commit of the memory could be looked at, though there are some");
         }
+        if task.purging == Purging::Remove {
+            let doing = "the purge was given up, and the memory is as it was";
+            files::purge(&self.folders()?, &rewriting, Purging::Look).context(doing)?;
+            self.require_sound(&rewriting, head).context(doing)?;
+        }
         Ok(rewriting)
+    }
+
+    fn require_sound(&self, rewriting: &Rewriting<'_>, head: Option<Oid>) -> Result<()> {
+        rewriting.require_sound()?;
+        let new = head.map(|head| rewriting.new_id(head));
+        if new != head && !fsck::holds(&self.place.repository, new)? {
+            bail!("the new history would not be whole");
+        }
+        Ok(())
     }
 
     /// Tells whether a purge is at work, or was killed before it had removed all.

@@ -2,6 +2,8 @@
 
 use std::collections::BTreeMap;
 use std::collections::HashMap;
+use std::os::unix::ffi::OsStrExt;
+use std::path::Path;
 use std::time::Duration;
 use std::time::Instant;
 
@@ -11,9 +13,15 @@ use git2::ObjectType;
 use git2::Oid;
 use git2::Sort;
 
+use crate::failure::Failure;
 use crate::memory::fsck::refs::Refs;
 use crate::memory::purge::Purged;
 use crate::memory::purge::Purging;
+use crate::memory::purge::Readable;
+use crate::memory::purge::commit;
+use crate::memory::purge::json;
+use crate::memory::purge::own::Form;
+use crate::memory::purge::own::Own;
 use crate::memory::purge::refs;
 use crate::memory::repository::Repository;
 use crate::memory::repository::branch;
@@ -30,22 +38,30 @@ use crate::secrets::Secrets;
 const SHORTEST_ID: usize = 7;
 const FULL_ID: usize = 40;
 
+/// What is removed, and what never is.
+pub(super) struct Task<'t> {
+    pub(super) values: &'t Secrets,
+    pub(super) own: Own,
+    pub(super) readable: &'t Readable,
+    pub(super) purging: Purging,
+}
+
 /// A history on its way to its new form.
 pub(super) struct Rewriting<'r> {
     repository: &'r Repository,
     values: &'r Secrets,
-    purging: Purging,
-    /// What each blob, tree and tag becomes.
-    objects: HashMap<Oid, Oid>,
+    task: &'r Task<'r>,
+    /// What each blob and tree becomes, by the folder or file of the layout as which it stands there.
+    objects: HashMap<(Oid, Option<String>), Oid>,
     /// What each commit becomes that gets another id.
     commits: BTreeMap<String, Oid>,
     purged: Purged,
 }
 
 impl<'r> Rewriting<'r> {
-    pub(super) fn of(repository: &'r Repository, values: &'r Secrets, purging: Purging) -> Self {
+    pub(super) fn of(repository: &'r Repository, task: &'r Task<'r>) -> Self {
         let (objects, commits) = (HashMap::new(), BTreeMap::new());
-        Self { repository, values, purging, objects, commits, purged: Purged::default() }
+        Self { repository, values: task.values, task, objects, commits, purged: Purged::default() }
     }
 
     /// Makes all commits anew that the newest one or some ref leads to, oldest first; how far that is, is told when it takes
@@ -79,19 +95,44 @@ impl<'r> Rewriting<'r> {
         self.purged.clone()
     }
 
-    /// Returns the id that a commit, or another object, has now.
+    /// Returns the id that a commit has now.
     pub(super) fn new_id(&self, old: Oid) -> Oid {
-        let commit = self.commits.get(&old.to_string());
-        commit.or_else(|| self.objects.get(&old)).copied().unwrap_or(old)
+        self.commits.get(&old.to_string()).copied().unwrap_or(old)
     }
 
-    /// Returns what a file outside of the history becomes: without the values, and with the new ids of commits; none when it
-    /// stays as it is.
-    pub(super) fn elsewhere(&self, bytes: &[u8]) -> Option<(Vec<u8>, Removed)> {
-        let hidden = self.values.hide_in(bytes);
-        let removed = if hidden == bytes { Removed::Nothing } else { Removed::Values };
-        let named = self.with_new_ids(&hidden, FULL_ID);
-        (named != bytes).then_some((named, removed))
+    /// Reads each new commit with its folder as git does, while the old ones are still in their place.
+    pub(super) fn require_sound(&self) -> Result<()> {
+        for id in self.commits.values() {
+            let read = || {
+                let commit = self.repository.git.find_commit(*id)?;
+                commit.tree().map(|tree| tree.len())
+            };
+            read().with_context(|| format!("the commit {id} would not be sound"))?;
+        }
+        Ok(())
+    }
+
+    /// Returns what a file outside of the history becomes: without the values, and with the new ids of commits.
+    pub(super) fn file(&self, path: &Path, bytes: &[u8]) -> Changed {
+        let hidden = match self.task.own.form(path) {
+            Form::Text => json::Hidden { bytes: self.values.hide_in(bytes), left: false },
+            Form::Json => json::hide(bytes, self.values),
+            Form::Fixed => json::Hidden { bytes: bytes.to_owned(), left: self.values.find(bytes).next().is_some() },
+        };
+        let removed = if hidden.bytes == bytes { Removed::Nothing } else { Removed::Values };
+        let new = Some(self.with_new_ids(&hidden.bytes, FULL_ID)).filter(|new| *new != bytes);
+        Changed { new, removed, left: hidden.left }
+    }
+
+    /// Returns what the last part of a path outside of the history becomes.
+    pub(super) fn name(&self, path: &Path) -> Changed {
+        let old = path.file_name().unwrap_or_default().as_bytes();
+        let hidden = self.values.hide_in(old);
+        match hidden == old {
+            true => Changed { new: None, removed: Removed::Nothing, left: false },
+            false if self.task.own.is_name(path) => Changed { new: None, removed: Removed::Nothing, left: true },
+            false => Changed { new: Some(self.with_new_ids(&hidden, FULL_ID)), removed: Removed::Values, left: false },
+        }
     }
 
     fn commit(&mut self, id: Oid) -> Result<()> {
@@ -100,13 +141,17 @@ impl<'r> Rewriting<'r> {
         let end = old.windows(2).position(|two| two == b"\n\n").unwrap_or(old.len());
         let (head, message) = old.split_at(end);
         let hidden = self.values.hide_in(message);
+        if commit::read_back(&hidden) != commit::read_back(message) {
+            let text = format!("the text stands in what longhaul reads back from the commit {id}: nothing was touched");
+            return Err(Failure::usage(text).hint("give a text that ends with its line").into());
+        }
         self.purged.messages += usize::from(hidden != message);
         let mut new = self.head_of_commit(head)?;
         new.extend(self.with_new_ids(&hidden, SHORTEST_ID));
         let new = match new == old {
             true => return Ok(()),
             // A signature is that of the old text.
-            false => Object::new(ObjectType::Commit, without_signature(&new))?,
+            false => Object::new(ObjectType::Commit, commit::without_signature(&new))?,
         };
         self.purged.commits += 1;
         self.commits.insert(id.to_string(), new.id);
@@ -122,21 +167,25 @@ impl<'r> Rewriting<'r> {
             lines.push(match (key, id) {
                 (b"tree ", Some(id)) => format!("tree {}", self.tree(id, "")?).into_bytes(),
                 (b"parent ", Some(id)) => format!("parent {}", self.new_id(id)).into_bytes(),
-                _ => self.values.hide_in(line),
+                (b"author " | b"committer ", _) => [key, &commit::person(value, self.values)].concat(),
+                _ => [key, &self.values.hide_in(value)].concat(),
             });
         }
         Ok(lines.join(&b'\n'))
     }
 
     fn tree(&mut self, id: Oid, folder: &str) -> Result<Oid> {
-        if let Some(known) = self.objects.get(&id) {
+        // One of people's own is the same wherever it lies.
+        let is_own = folder.is_empty() || self.task.own.is_name_in_memory(folder.trim_end_matches('/'));
+        let place = (id, is_own.then(|| folder.to_owned()));
+        if let Some(known) = self.objects.get(&place) {
             return Ok(*known);
         }
         let bytes = self.repository.tree(id)?;
         let mut rows = Vec::new();
         for row in tree::rows(&bytes) {
             let row = row?;
-            let name = self.free_name(self.values.hide_in(row.name), row.name, &rows);
+            let name = self.name_in(folder, row.name, &rows);
             let path = format!("{folder}{}", String::from_utf8_lossy(&name));
             if name != row.name {
                 self.purged.paths.insert(path.clone());
@@ -149,11 +198,24 @@ impl<'r> Rewriting<'r> {
             rows.push((row.mode.to_vec(), name, new));
         }
         let new = Object::new(ObjectType::Tree, tree::of(&rows))?;
-        self.objects.insert(id, new.id);
+        self.objects.insert(place, new.id);
         if new.id != id {
             self.keep(&new)?;
         }
         Ok(new.id)
+    }
+
+    /// Returns what a name in a folder becomes; those of the layout stay.
+    fn name_in(&mut self, folder: &str, old: &[u8], rows: &[(Vec<u8>, Vec<u8>, Oid)]) -> Vec<u8> {
+        let hidden = self.values.hide_in(old);
+        let path = format!("{folder}{}", String::from_utf8_lossy(old));
+        match hidden != old && self.task.own.is_name_in_memory(&path) {
+            true => {
+                self.purged.left.insert(path.into());
+                old.to_vec()
+            }
+            false => self.free_name(hidden, old, rows),
+        }
     }
 
     /// Numbers a name that became one that the folder has already.
@@ -167,24 +229,45 @@ impl<'r> Rewriting<'r> {
     }
 
     fn blob(&mut self, id: Oid, path: &str) -> Result<Oid> {
-        if let Some(known) = self.objects.get(&id) {
+        let is_json = self.task.own.is_json_in_memory(path);
+        let place = (id, is_json.then(|| path.to_owned()));
+        if let Some(known) = self.objects.get(&place) {
             if *known != id {
                 self.purged.paths.insert(path.to_owned());
             }
             return Ok(*known);
         }
         let bytes = self.read(id)?;
-        let hidden = self.values.hide_in(&bytes);
+        let hidden = match is_json {
+            true => self.json(&bytes, path)?,
+            false => self.values.hide_in(&bytes),
+        };
         if hidden == bytes {
-            self.objects.insert(id, id);
+            self.objects.insert(place, id);
             return Ok(id);
         }
         let new = Object::new(ObjectType::Blob, hidden)?;
         self.purged.versions += 1;
         self.purged.paths.insert(path.to_owned());
-        self.objects.insert(id, new.id);
+        self.objects.insert(place, new.id);
         self.keep(&new)?;
         Ok(new.id)
+    }
+
+    /// Takes the values out of a version of the checklist, which has to be one then too.
+    fn json(&mut self, bytes: &[u8], path: &str) -> Result<Vec<u8>> {
+        let json::Hidden { bytes: hidden, left } = json::hide(bytes, self.values);
+        if left {
+            self.purged.left.insert(path.into());
+        }
+        let readable = &self.task.readable;
+        match (readable(bytes), readable(&hidden)) {
+            (Ok(()), Err(why)) => {
+                let text = format!("`{path}` could not be read any more without the text: {why}; nothing was touched");
+                Err(Failure::usage(text).hint("give the longer text around it").into())
+            }
+            _ => Ok(hidden),
+        }
     }
 
     /// Lets all refs lead to what their objects have become, the branch aside. A tag with a text of its own becomes a plain
@@ -198,8 +281,7 @@ impl<'r> Rewriting<'r> {
                 continue;
             }
             let new = reference.peel_to_commit().ok().map(|commit| self.new_id(commit.id()));
-            let new_name = String::from_utf8_lossy(&self.with_new_ids(&self.values.hide_in(name.as_bytes()), FULL_ID))
-                .replace(HIDDEN, "removed");
+            let new_name = self.name_of_ref(name);
             match new {
                 Some(new) if new_name == *name && reference.target() == Some(new) => continue,
                 Some(new) => drop(git.reference(&new_name, new, true, "purged")?),
@@ -210,6 +292,14 @@ impl<'r> Rewriting<'r> {
             }
         }
         Ok(())
+    }
+
+    /// Returns what the name of a ref becomes: what stands before what a person gave it, such as `refs/tags/`, stays.
+    fn name_of_ref(&self, name: &str) -> String {
+        let kind = name.match_indices('/').nth(1).map_or(0, |(at, _)| at + 1);
+        let (kind, given) = name.split_at(kind);
+        let given = self.with_new_ids(&self.values.hide_in(given.as_bytes()), FULL_ID);
+        format!("{kind}{}", String::from_utf8_lossy(&given).replace(HIDDEN, "removed"))
     }
 
     /// Puts the new ids of commits in the place of old ones, which are written with at least so many digits.
@@ -231,7 +321,7 @@ impl<'r> Rewriting<'r> {
     }
 
     fn keep(&self, object: &Object) -> Result<()> {
-        match self.purging {
+        match self.task.purging {
             Purging::Look => Ok(()),
             Purging::Remove => Loose(&self.repository.objects()).write(object),
         }
@@ -244,16 +334,13 @@ impl<'r> Rewriting<'r> {
     }
 }
 
-/// Leaves the signature out of a commit.
-fn without_signature(commit: &[u8]) -> Vec<u8> {
-    let end = commit.windows(2).position(|two| two == b"\n\n").unwrap_or(commit.len());
-    let (head, message) = commit.split_at(end);
-    let mut within = false;
-    let kept = head.split(|byte| *byte == b'\n').filter(|line| {
-        within = line.starts_with(b"gpgsig") || within && line.starts_with(b" ");
-        !within
-    });
-    [kept.collect::<Vec<_>>().join(&b'\n'), message.to_vec()].concat()
+/// What a file or a name outside of the history becomes.
+pub(super) struct Changed {
+    /// None when it stays as it is.
+    pub(super) new: Option<Vec<u8>>,
+    pub(super) removed: Removed,
+    /// Whether a value stands where it has to stay.
+    pub(super) left: bool,
 }
 
 /// What was removed from a file, beside ids that changed.

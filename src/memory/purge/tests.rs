@@ -6,6 +6,7 @@ use serde_json::json;
 use super::*;
 use crate::memory::change::Change;
 use crate::memory::fixture::Memory;
+use crate::memory::rules::guard::Policy;
 use crate::memory::rules::screen::Screen;
 use crate::secrets::Scanner;
 
@@ -80,7 +81,7 @@ fn a_key_is_nowhere_any_more_and_everything_else_stays() {
     let told = places(&memory);
     assert!(told.iter().any(|place| place == "objects") && told.len() > 10, "its twin: {told:?}");
 
-    let purged = memory.store.purge(&known(), Purging::Remove).unwrap();
+    let purged = memory.store.purge(&known(), &|_| Ok(()), Purging::Remove).unwrap();
 
     assert_eq!(places(&memory), Vec::<String>::new());
     assert_eq!(memory.git(&["fsck", "--strict", "--full"]), "");
@@ -109,7 +110,7 @@ fn a_key_is_nowhere_any_more_and_everything_else_stays() {
     assert!(memory.inspect().is_empty());
     memory.write("docs/clean", "3\n");
     assert!(memory.open_again().recovered().is_empty());
-    assert!(memory.store.purge(&known(), Purging::Remove).unwrap().is_nothing());
+    assert!(memory.store.purge(&known(), &|_| Ok(()), Purging::Remove).unwrap().is_nothing());
 }
 
 #[test]
@@ -117,11 +118,11 @@ fn a_look_tells_the_same_and_changes_nothing() {
     let mut memory = leaked();
     let mut before = BTreeMap::new();
     files(&memory.outside(""), &mut before);
-    let looked = memory.store.purge(&known(), Purging::Look).unwrap();
+    let looked = memory.store.purge(&known(), &|_| Ok(()), Purging::Look).unwrap();
     let mut after = BTreeMap::new();
     files(&memory.outside(""), &mut after);
     assert!(before == after);
-    let purged = memory.store.purge(&known(), Purging::Remove).unwrap();
+    let purged = memory.store.purge(&known(), &|_| Ok(()), Purging::Remove).unwrap();
     let counts = |purged: &Purged| (purged.versions, purged.messages, purged.commits, purged.paths.clone());
     assert_eq!(counts(&looked), counts(&purged));
 }
@@ -140,7 +141,7 @@ fn packs_tags_kept_refs_and_what_nothing_leads_to_are_cleaned_too() {
     memory.git(&["hash-object", "-w", source.to_str().unwrap()]);
     fs::remove_file(source).unwrap();
 
-    memory.store.purge(&known(), Purging::Remove).unwrap();
+    memory.store.purge(&known(), &|_| Ok(()), Purging::Remove).unwrap();
 
     assert_eq!(places(&memory), Vec::<String>::new());
     assert_eq!(memory.git(&["fsck", "--strict", "--full"]), "");
@@ -160,7 +161,9 @@ fn a_purge_that_stopped_after_its_new_history_held_is_told_and_ends_the_next_tim
         let _mark = Mark::set(&memory.place.state).unwrap();
         memory.store.with_journal(|journal| recovery::checkpoint(&memory.store.repository, journal)).unwrap();
         let values = known();
-        let mut rewriting = Rewriting::of(&memory.store.repository, &values, Purging::Remove);
+        let own = Own::of(&memory.place, Policy::Project, vec![memory.place.view.clone()]);
+        let task = Task { values: &values, own, readable: &|_| Ok(()), purging: Purging::Remove };
+        let mut rewriting = Rewriting::of(&memory.store.repository, &task);
         rewriting.all(None, &|_| {}).unwrap();
         memory.store.move_to_rewritten(&rewriting).unwrap();
     }
@@ -171,7 +174,7 @@ fn a_purge_that_stopped_after_its_new_history_held_is_told_and_ends_the_next_tim
     assert!(findings.adopted.is_empty() && !findings.tampered(), "the view lags, and nobody edited it: {findings:?}");
     assert_ne!(places(&memory), Vec::<String>::new(), "its twin: the old objects are still there");
 
-    memory.store.purge(&known(), Purging::Remove).unwrap();
+    memory.store.purge(&known(), &|_| Ok(()), Purging::Remove).unwrap();
 
     assert_eq!(memory.store.unfinished_purge(), Unfinished::No);
     assert_eq!(places(&memory), Vec::<String>::new());
@@ -191,7 +194,7 @@ fn a_memory_without_a_project_is_purged_and_its_neighbours_stay() {
     store.write("w", &[Change::put("a", KEY)], &Origin::of(Author::Agent)).unwrap();
     fs::write(folder.path().join("neighbour"), KEY).unwrap();
 
-    let purged = store.purge(&known(), Purging::Remove).unwrap();
+    let purged = store.purge(&known(), &|_| Ok(()), Purging::Remove).unwrap();
 
     assert_eq!(purged.files, [folder.path().join("memory/a")]);
     assert_eq!(fs::read_to_string(folder.path().join("neighbour")).unwrap(), KEY);
@@ -201,7 +204,7 @@ fn a_memory_without_a_project_is_purged_and_its_neighbours_stay() {
 #[test]
 fn an_empty_memory_has_nothing_to_purge() {
     let mut memory = Memory::project(&[]);
-    assert!(memory.store.purge(&known(), Purging::Remove).unwrap().is_nothing());
+    assert!(memory.store.purge(&known(), &|_| Ok(()), Purging::Remove).unwrap().is_nothing());
     assert!(memory.inspect().is_empty());
 }
 
@@ -215,18 +218,22 @@ fn make_unreadable(path: &Path) {
 fn a_branch_that_cannot_be_read_is_not_taken_for_no_history() {
     let mut memory = leaked();
     memory.store.checkpoint().unwrap();
-    let whole = memory.store.purge(&known(), Purging::Look).unwrap();
+    let whole = memory.store.purge(&known(), &|_| Ok(()), Purging::Look).unwrap();
     let branch = memory.place.repository.join("refs/heads/main");
     let id = fs::read(&branch).unwrap();
     make_unreadable(&branch);
 
-    assert_eq!(memory.store.purge(&known(), Purging::Look).unwrap(), whole, "the journal knows the newest commit");
-    memory.store.purge(&known(), Purging::Remove).unwrap_err();
+    assert_eq!(
+        memory.store.purge(&known(), &|_| Ok(()), Purging::Look).unwrap(),
+        whole,
+        "the journal knows the newest commit"
+    );
+    memory.store.purge(&known(), &|_| Ok(()), Purging::Remove).unwrap_err();
 
     fs::remove_file(&branch).unwrap();
     fs::write(&branch, id).unwrap();
     assert_eq!(memory.git(&["fsck", "--strict"]), "");
-    memory.store.purge(&known(), Purging::Remove).unwrap();
+    memory.store.purge(&known(), &|_| Ok(()), Purging::Remove).unwrap();
     assert_eq!(places(&memory), Vec::<String>::new());
 }
 
@@ -237,7 +244,7 @@ fn what_only_a_ref_that_cannot_be_read_leads_to_is_not_removed() {
     memory.git(&["pack-refs", "--all"]);
     make_unreadable(&memory.place.repository.join("packed-refs"));
     for purging in [Purging::Look, Purging::Remove] {
-        let refused = format!("{:#}", memory.store.purge(&known(), purging).unwrap_err());
+        let refused = format!("{:#}", memory.store.purge(&known(), &|_| Ok(()), purging).unwrap_err());
         assert!(refused.contains("could not read"), "{refused}");
     }
 }
@@ -251,13 +258,128 @@ fn a_purge_that_ended_before_it_removed_anything_leaves_no_mark_and_an_older_mar
         }
         let dangling = memory.place.repository.join("refs/heads/side");
         fs::write(&dangling, format!("{}\n", "1".repeat(40))).unwrap();
-        let refused = format!("{:#}", memory.store.purge(&known(), Purging::Remove).unwrap_err());
+        let refused = format!("{:#}", memory.store.purge(&known(), &|_| Ok(()), Purging::Remove).unwrap_err());
         assert!(refused.contains("`refs/heads/side`"), "{refused}");
         assert_eq!(memory.store.unfinished_purge() == Unfinished::Killed, marked);
 
         fs::remove_file(&dangling).unwrap();
         let nowhere = Secrets::new(["nowhere at all".to_owned()]);
-        memory.store.purge(&nowhere, Purging::Remove).unwrap();
+        memory.store.purge(&nowhere, &|_| Ok(()), Purging::Remove).unwrap();
         assert_eq!(memory.store.unfinished_purge(), Unfinished::No);
     }
+}
+
+#[test]
+fn a_text_of_longhauls_own_is_refused_before_anything_is_touched() {
+    let mut memory = leaked();
+    let mut before = BTreeMap::new();
+    files(&memory.outside(""), &mut before);
+    for word in ["memory", "features", "sessions", "commit"] {
+        let own = Secrets::new([word.to_owned()]);
+        for purging in [Purging::Look, Purging::Remove] {
+            let refused = memory.store.purge(&own, &|_| Ok(()), purging).unwrap_err();
+            let failure = refused.downcast_ref::<crate::failure::Failure>().unwrap();
+            assert_eq!(failure.kind, crate::failure::Kind::Usage, "{failure:?}");
+        }
+    }
+    let mut after = BTreeMap::new();
+    files(&memory.outside(""), &mut after);
+    assert!(before == after);
+}
+
+/// A task that looks for a word of longhaul's own, which only the words would refuse.
+fn unrefused<'t>(memory: &Memory, values: &'t Secrets, readable: &'t Readable) -> Task<'t> {
+    let own = Own::of(&memory.place, Policy::Project, vec![memory.place.view.clone()]);
+    Task { values, own, readable, purging: Purging::Remove }
+}
+
+#[test]
+fn names_keys_and_gits_files_stay_even_where_no_word_refused_the_text() {
+    let mut memory = leaked();
+    memory.write("features.json", r#"{"version": 1, "features": [{"title": "the features"}]}"#);
+    memory.write("features/a", "the features\n");
+    memory.git(&["config", "user.name", "features"]);
+    fs::write(memory.place.state.join("features"), "").unwrap();
+    let values = Secrets::new(["features".to_owned()]);
+    let _lock = memory.store.lock().unwrap();
+    let task = unrefused(&memory, &values, &|_| Ok(()));
+    let rewriting = memory.store.prepare(&task).unwrap();
+    memory.store.move_to_rewritten(&rewriting).unwrap();
+    let around = files::purge(&memory.store.folders().unwrap(), &rewriting, Purging::Remove).unwrap();
+
+    let names = memory.git(&["ls-tree", "-r", "--name-only", "main"]);
+    assert!(names.contains("features.json\n") && names.contains("[secret left out]/a\n"), "{names}");
+    let checklist = r#"{"version": 1, "features": [{"title": "the [secret left out]"}]}"#;
+    assert_eq!(memory.git(&["show", "main:features.json"]), checklist);
+    assert_eq!(memory.shown("features.json").unwrap(), checklist);
+    assert_eq!(memory.git(&["config", "user.name"]), "features\n");
+    let Place { repository, state, .. } = &memory.place;
+    let left = [repository.join("config"), state.join("features"), memory.at("features.json")];
+    assert!(left.iter().all(|path| around.left.contains(path)), "{around:?}");
+    assert!(rewriting.purged().left.contains(Path::new("features.json")));
+    assert_eq!(memory.git(&["fsck", "--strict", "--full", "--no-dangling"]), "");
+}
+
+#[test]
+fn lines_above_a_commits_text_keep_their_form() {
+    let memory = leaked();
+    let tree = memory.git(&["rev-parse", "main^{tree}"]).trim().to_owned();
+    let who = ["-c", "user.name=Ada 1800000", "-c", "user.email=canary-1800000@x"];
+    let side = memory.git(&[&who[..], &["commit-tree", "-m", "x", &tree]].concat());
+    memory.git(&["update-ref", "refs/heads/side", side.trim()]);
+    for value in ["1800000", "canary", "author ", "committ", "+0000", "> 18000"] {
+        let values = Secrets::new([value.to_owned()]);
+        let _lock = memory.store.lock().unwrap();
+        let task = unrefused(&memory, &values, &|_| Ok(()));
+        let rewriting = memory.store.prepare(&task).unwrap();
+        let new = rewriting.new_id(Oid::from_str(side.trim()).unwrap());
+        let told = memory.git(&["log", "-1", "--format=%an <%ae> %at", &new.to_string()]);
+        let old = memory.git(&["log", "-1", "--format=%an <%ae> %at", side.trim()]);
+        let time = old.rsplit_once(' ').unwrap().1.to_owned();
+        let hide = |text: &str| text.replace(value, crate::secrets::HIDDEN);
+        let people = hide(old.rsplit_once(' ').unwrap().0);
+        assert_eq!(told, format!("{people} {time}"));
+    }
+}
+
+#[test]
+fn a_checklist_that_could_not_be_read_any_more_ends_it_and_all_is_as_it_was() {
+    let mut memory = leaked();
+    memory.write("features.json", r#"{"a": "canary 4711"}"#);
+    let head = memory.store.head().unwrap();
+    let values = Secrets::new(["canary 4711".to_owned()]);
+    let readable = |bytes: &[u8]| match bytes.windows(6).any(|word| word == b"canary") {
+        true => Ok(()),
+        false => Err("it has no `a`".to_owned()),
+    };
+    for purging in [Purging::Look, Purging::Remove] {
+        let refused = memory.store.purge(&values, &readable, purging).unwrap_err();
+        assert!(refused.to_string().contains("`features.json` could not be read any more"), "{refused:#}");
+        assert_eq!(memory.store.head().unwrap(), head);
+        assert_eq!(memory.store.unfinished_purge(), Unfinished::No);
+    }
+    memory.store.purge(&values, &|_| Ok(()), Purging::Remove).unwrap();
+    assert_ne!(memory.store.head().unwrap(), head, "its twin: nobody looks");
+}
+
+#[test]
+fn a_new_history_that_is_not_whole_is_given_up_and_the_old_one_stays() {
+    let memory = leaked();
+    memory.store.checkpoint().unwrap();
+    let head = memory.store.head().unwrap();
+    // A file of the newest commit that no look for texts reads: it is damaged on the disk.
+    let id = memory.git(&["rev-parse", "main:docs/clean"]).trim().to_owned();
+    let path = memory.place.repository.join("objects").join(&id[..2]).join(&id[2..]);
+    let whole = fs::read(&path).unwrap();
+    let values = known();
+    let _lock = memory.store.lock().unwrap();
+    let task = unrefused(&memory, &values, &|_| Ok(()));
+    let rewriting = memory.store.prepare(&task).unwrap();
+    let old = memory.store.head().unwrap().map(|head| repository::oid(&head)).transpose().unwrap();
+    memory.store.require_sound(&rewriting, old).unwrap();
+    fs::remove_file(&path).unwrap();
+    let refused = memory.store.require_sound(&rewriting, old).unwrap_err();
+    assert!(refused.to_string().contains("not be whole"), "{refused:#}");
+    fs::write(&path, whole).unwrap();
+    assert_eq!(memory.store.head().unwrap(), head);
 }

@@ -163,7 +163,7 @@ mod tests {
                     memory.write("notes/a.md", "text 4\n");
                     if gone {
                         let values = crate::secrets::Secrets::new(["text 2".to_owned()]);
-                        memory.store.purge(&values, crate::memory::Purging::Remove).unwrap();
+                        memory.store.purge(&values, &|_| Ok(()), crate::memory::Purging::Remove).unwrap();
                     }
                     let slot = memory.store.with_journal(|journal| Ok(journal.newest_slot())).unwrap();
                     flip(&memory, slot + generation);
