@@ -169,6 +169,24 @@ fn a_text_that_reaches_over_the_quotes_of_json_breaks_none() {
     }
 }
 
+#[test]
+fn a_memory_that_an_earlier_purge_renamed_is_found_with_the_way_back() {
+    let project = leaked();
+    let (own, found) = (project.state().join("memory.git"), project.state().join("[secret left out].git"));
+    fs::rename(&own, &found).unwrap();
+    for command in [&["log"][..], &["memory", "fsck"], &["init"], &["run"]] {
+        let told =
+            format!("hint: `mv '{}' '{}'`, then `longhaul memory fsck --repair`", found.display(), own.display());
+        project.run(command).exits(7).tells("a purge gave it that").tells(&told);
+    }
+    fs::rename(&found, &own).unwrap();
+    fs::rename(project.state().join("sessions"), project.state().join("[secret left out]s")).unwrap();
+    project.run(["status"]).tells("another name").tells("/sessions'`");
+    fs::rename(project.state().join("[secret left out]s"), project.state().join("sessions")).unwrap();
+    project.run(["memory", "fsck", "--repair"]).exits(0).hides("another name");
+    assert_eq!(project.status("a"), "proven");
+}
+
 /// Copies a folder with all that is in it.
 fn copy(from: &Path, to: &Path) {
     assert!(Command::new("cp").arg("-a").args([from, to]).status().unwrap().success());

@@ -22,6 +22,7 @@ use crate::failure::Kind;
 use crate::gate::CheckFiles;
 use crate::gate::Gate;
 use crate::gate::Reuse;
+use crate::memory;
 use crate::memory::Author;
 use crate::memory::CHECKLIST;
 use crate::memory::Change;
@@ -155,6 +156,12 @@ impl<'a> Workspace<'a> {
         ws.memory.recovered().into_iter().for_each(|text| ws.warn(text));
         if access == Access::Look {
             ws.memory.strayed()?.into_iter().for_each(|text| ws.warn(text));
+        }
+        for misnamed in memory::misnamed(&place) {
+            let (found, back) = (misnamed.found.display(), misnamed.way_back());
+            ws.warn(format!(
+                "a purge gave something of longhaul's own another name, `{found}`; this takes it back: `{back}`"
+            ));
         }
         match ws.memory.unfinished_purge() {
             Unfinished::No => {}
@@ -425,6 +432,12 @@ fn unreadable(problem: &ParseProblem) -> Failure {
 
 /// Refuses to take a memory that is gone for one that never was.
 pub(in crate::engine) fn require_no_sessions(place: &Place) -> Result<()> {
+    if let Some(misnamed) = memory::misnamed(place).into_iter().find(|misnamed| misnamed.own == place.repository) {
+        let text =
+            format!("the memory is there under another name, `{}`: a purge gave it that", misnamed.found.display());
+        let hint = format!("`{}`, then `longhaul memory fsck --repair`", misnamed.way_back());
+        return Err(Failure::new(Kind::Integrity, text).hint(hint).into());
+    }
     if transcript::sessions(&place.state.join("sessions"))?.is_empty() {
         return Ok(());
     }

@@ -8,6 +8,7 @@ mod drop;
 mod files;
 mod json;
 mod mark;
+mod misnamed;
 mod own;
 mod refs;
 mod rewrite;
@@ -48,6 +49,8 @@ use crate::memory::write;
 use crate::secrets::Secrets;
 
 pub use mark::Unfinished;
+pub use misnamed::Misnamed;
+pub use misnamed::misnamed;
 
 /// Tells whether bytes are a checklist, and why not.
 pub type Readable = dyn Fn(&[u8]) -> std::result::Result<(), String> + Send;

@@ -13,7 +13,7 @@ use crate::secrets::HIDDEN;
 use crate::secrets::Secrets;
 
 /// Names in the folder of the state, and in those of sessions.
-const STATE: [&str; 24] = [
+pub(super) const STATE: [&str; 24] = [
     "memory.git",
     "sessions",
     "journal",
