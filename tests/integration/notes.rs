@@ -168,6 +168,8 @@ fn how_the_init_script_went_is_noted_for_the_next_session() {
     let project = Project::ready().feature("a", "test -f a").model([idle(), idle()]);
     project.write("init.sh", "exit 3\n");
     project.git(["add", "-A"]);
+    project.git(["update-index", "--chmod=+x", "init.sh"]);
+    project.git(["checkout-index", "-f", "init.sh"]);
     project.git(["commit", "-qm", "init script"]);
     let text = "# Init script\n\n- script: `init.sh`\n- starts: nothing\n- ready: at once\n";
     project.run(["memory", "delete", "/memories/init.md"]).exits(0);
