@@ -2,7 +2,7 @@
 //! that was cut makes libgit2 spin for ever, and in packs by indexing these anew.
 
 use std::cell::RefCell;
-use std::collections::HashMap;
+use std::collections::BTreeSet;
 use std::collections::HashSet;
 use std::fs;
 use std::io;
@@ -130,7 +130,8 @@ impl Inventory {
     }
 
     fn take_loose(&mut self, folder: &str) -> io::Result<()> {
-        for name in names(&self.objects.join(folder))? {
+        // Git takes away a folder of which it packed all.
+        for name in or_nothing(names(&self.objects.join(folder)))? {
             let id = Some(format!("{folder}{name}")).filter(|name| name.len() == 40);
             match id.and_then(|id| Oid::from_str(&id).ok()) {
                 None => self.halves.push(format!("{folder}/{name}")),
@@ -145,23 +146,37 @@ impl Inventory {
         Ok(())
     }
 
+    /// Takes all packs; where git made others of them meanwhile, these.
     fn take_packs(&mut self) -> Result<()> {
         let folder = self.objects.join("pack");
-        let mut packs: HashMap<String, HashSet<String>> = HashMap::new();
-        let found = or_nothing(names(&folder)).with_context(|| format!("could not read `{}`", folder.display()))?;
+        let mut taken = BTreeSet::new();
+        loop {
+            let packs = self.list_packs(&folder)?;
+            self.packs.retain(|damaged| packs.contains(&damaged.path));
+            let new: Vec<_> = packs.difference(&taken).cloned().collect();
+            if new.is_empty() {
+                return Ok(());
+            }
+            for pack in new {
+                self.take_pack(&pack)?;
+                taken.insert(pack);
+            }
+        }
+    }
+
+    /// Returns the packs that are there, without the last part of their names, and notes half-written ones.
+    fn list_packs(&mut self, folder: &Path) -> Result<BTreeSet<PathBuf>> {
+        let found = or_nothing(names(folder)).with_context(|| format!("could not read `{}`", folder.display()))?;
+        self.halves.retain(|half| !half.starts_with("pack/"));
+        let mut packs = BTreeSet::new();
         for name in found {
             match name.rsplit_once('.') {
-                Some((pack, kind @ ("pack" | "idx"))) if pack.starts_with("pack-") => {
-                    packs.entry(pack.to_owned()).or_default().insert(kind.to_owned());
-                }
+                Some((pack, "pack" | "idx")) if pack.starts_with("pack-") => drop(packs.insert(folder.join(pack))),
                 _ if name.starts_with("tmp_") => self.halves.push(format!("pack/{name}")),
                 _ => {}
             }
         }
-        for pack in packs.into_keys() {
-            self.take_pack(&folder.join(pack))?;
-        }
-        Ok(())
+        Ok(packs)
     }
 
     fn take_pack(&mut self, path: &Path) -> Result<()> {
@@ -196,6 +211,8 @@ impl Inventory {
                     self.unread.replace(Some(error));
                     None
                 }
+                // It was packed meanwhile.
+                Ok(None) => read(&self.odb, id),
                 read => read.ok().flatten(),
             };
         }

@@ -8,6 +8,7 @@ mod inventory;
 mod mend;
 mod reach;
 pub(super) mod refs;
+mod settled;
 mod sources;
 #[cfg(test)]
 mod tests;
@@ -87,12 +88,12 @@ pub fn fsck(place: &Place, repair: Repair, notice: &dyn Fn(&str)) -> Result<Chec
         let hint = "bring it back, for example from a backup; `.longhaul/memory` still shows what was in it last";
         return Err(Failure::new(Kind::Integrity, gone).hint(hint).into());
     }
-    let _lock = match repair {
-        Repair::Yes => Some(WriteLock::take(&place.state, notice)?),
-        Repair::No => WriteLock::if_free(&place.state),
-    };
-    let before = Look::at(place)?.checkup();
-    if repair == Repair::No || before.faults.is_empty() && before.notes.is_empty() {
+    if repair == Repair::No {
+        return settled::look(place, notice);
+    }
+    let _lock = WriteLock::take(&place.state, notice)?;
+    let before = settled::look_twice(place)?;
+    if before.faults.is_empty() && before.notes.is_empty() {
         return Ok(before);
     }
     let (after, lost) = mend::mend(place)?;
@@ -150,7 +151,7 @@ enum Shown {
 
 impl<'p> Look<'p> {
     fn at(place: &'p Place) -> Result<Self> {
-        let inventory = Inventory::take(&place.repository.join("objects"))?;
+        // What names objects comes before these: who writes meanwhile only adds some.
         let identity = identity::known(&place.repository)?;
         let journal = match identity.map(|identity| Journal::open(&place.state, &identity)).transpose()? {
             Some(journal::Found::Journal(journal)) => State::Whole(Box::new(journal)),
@@ -159,7 +160,8 @@ impl<'p> Look<'p> {
             None if Journal::path(&place.state).exists() => State::Foreign,
             None => State::Nothing,
         };
-        let refs = Refs::read(&place.repository)?;
+        let (refs, record) = (Refs::read(&place.repository)?, refs::record(&place.repository)?);
+        let inventory = Inventory::take(&place.repository.join("objects"))?;
         let mut look = Self {
             place,
             foreign: layout::look(&place.repository),
@@ -168,7 +170,7 @@ impl<'p> Look<'p> {
             is_overtaken: false,
             inventory,
             refs,
-            record: refs::record(&place.repository)?,
+            record,
             unrecorded: Vec::new(),
             missing: Vec::new(),
             commits: 0,

@@ -6,6 +6,8 @@ use std::fs;
 use std::os::unix::fs::symlink;
 use std::path::PathBuf;
 use std::process::Command;
+use std::sync::atomic::AtomicBool;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use std::time::SystemTime;
 
@@ -211,4 +213,54 @@ fn what_cannot_be_read_is_called_neither_damaged_nor_sound_and_stays_where_it_is
         bytes.into_iter().for_each(|bytes| fs::write(&path, bytes).unwrap());
     }
     assert!(fsck(&memory.place, Repair::No).unwrap().is_sound());
+}
+
+/// Writes commit after commit and packs them with git until a look has been taken so often; returns what each look found.
+fn beside_a_writer_and_git<T: Send>(looks: usize, look: impl Fn(&Place) -> T + Sync) -> Vec<T> {
+    let mut memory = memory();
+    let place = memory.place.clone();
+    let is_done = AtomicBool::new(false);
+    std::thread::scope(|scope| {
+        let looking = scope.spawn(|| {
+            let found = (0..looks).map(|_| look(&place)).collect();
+            is_done.store(true, Ordering::Relaxed);
+            found
+        });
+        for number in 0.. {
+            if is_done.load(Ordering::Relaxed) {
+                break;
+            }
+            memory.write("notes/a.md", &number.to_string());
+            if number % 20 == 0 {
+                memory.git(&["gc", "--quiet", "--prune=now"]);
+            }
+        }
+        looking.join().unwrap()
+    })
+}
+
+#[test]
+fn beside_a_writer_and_git_a_sound_memory_is_sound() {
+    let found = beside_a_writer_and_git(40, |place| fsck(place, Repair::No).unwrap());
+    let damaged: Vec<_> = found.iter().filter(|checkup| !checkup.is_sound()).collect();
+    assert!(damaged.is_empty(), "{damaged:?}");
+}
+
+#[test]
+fn a_state_between_two_steps_of_a_write_is_no_damage() {
+    let memory = memory();
+    let held = WriteLock::take(&memory.place.state, &|_| {}).unwrap();
+    // The journal has a commit to which the branch did not go yet.
+    let branch = memory.place.repository.join(BRANCH);
+    let newest = fs::read(&branch).unwrap();
+    fs::write(&branch, memory.git(&["rev-parse", "main~1"])).unwrap();
+    assert!(!Look::at(&memory.place).unwrap().checkup().is_sound(), "its twin: who looks once");
+    std::thread::scope(|scope| {
+        let looking = scope.spawn(|| fsck(&memory.place, Repair::No).unwrap());
+        std::thread::sleep(Duration::from_millis(200));
+        fs::write(&branch, newest).unwrap();
+        drop(held);
+        let found = looking.join().unwrap();
+        assert!(found.is_sound(), "{found:?}");
+    });
 }

@@ -103,7 +103,7 @@ pub(super) fn open_or_look(place: &Place) -> Result<Found> {
 }
 
 /// Tells whether a disk that takes nothing is the cause, and not what lies there.
-fn is_of_the_disk(error: &anyhow::Error) -> bool {
+pub(super) fn is_of_the_disk(error: &anyhow::Error) -> bool {
     use ErrorKind::*;
     let kinds = [StorageFull, QuotaExceeded, ReadOnlyFilesystem, PermissionDenied];
     error.chain().filter_map(|cause| cause.downcast_ref::<io::Error>()).any(|error| kinds.contains(&error.kind()))
