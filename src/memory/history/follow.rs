@@ -27,15 +27,15 @@ impl Followed {
         Self { key: Key::of(&path), path }
     }
 
-    /// Tells whether the path differs between two trees; where it came by another name, that one is followed from now on.
-    pub(super) fn differs(&mut self, repository: &Repository, old: Option<Oid>, new: Oid) -> Result<bool> {
-        let Some((before, now)) = changed(repository, old, new, &self.path)? else { return Ok(false) };
-        if let (None, Some(now), Some(old)) = (before, now, old)
-            && let Some(older) = older_name(repository, (old, new), &self.path, &now)?
-        {
-            *self = Self::named(older);
-        }
-        Ok(true)
+    /// Tells whether the path differs between two trees.
+    pub(super) fn differs(&self, repository: &Repository, old: Option<Oid>, new: Oid) -> Result<bool> {
+        Ok(changed(repository, old, new, &self.path)?.is_some())
+    }
+
+    /// Returns the path by the name that it had before, where it came by another one.
+    pub(super) fn before(&self, repository: &Repository, old: Oid, new: Oid) -> Result<Option<Self>> {
+        let Some((None, Some(now))) = changed(repository, Some(old), new, &self.path)? else { return Ok(None) };
+        Ok(older_name(repository, (old, new), &self.path, &now)?.map(Self::named))
     }
 }
 

@@ -13,8 +13,10 @@ use crate::memory::rules::path;
 /// Bytes of an id, and of what the file knows of a commit.
 const ID: usize = 20;
 const DATA: usize = ID + 16;
-/// Where the parent would be, when there is none.
+/// Where a parent would be, when there is none.
 const NO_PARENT: u32 = 0x7000_0000;
+/// Marks a second parent that stands for a list of more.
+const MORE_PARENTS: u32 = 0x8000_0000;
 /// Bytes before the filters: the version of the hash, the hashes of a path and the bits of an entry.
 const SETTINGS: usize = 12;
 
@@ -47,8 +49,9 @@ struct Filters {
 /// What the file knows of a commit.
 pub(super) struct Known {
     pub(super) tree: Oid,
-    /// The place of its first parent.
-    pub(super) parent: Option<usize>,
+    pub(super) seconds: i64,
+    /// The places of its parents.
+    pub(super) parents: Vec<usize>,
 }
 
 /// A path and the folders on the way to it, as the filters know them.
@@ -164,9 +167,16 @@ impl File {
     fn known(&self, place: usize) -> Option<Known> {
         let at = self.data + place * DATA;
         let data = self.bytes.get(at..at + DATA).filter(|_| place < self.commits)?;
-        let parent = number(data, ID)?;
         let tree = Oid::from_bytes(&data[..ID]).ok()?;
-        Some(Known { tree, parent: (parent != NO_PARENT).then_some(parent as usize) })
+        let parents = [number(data, ID)?, number(data, ID + 4)?];
+        // One of three parents or more is read itself.
+        if parents[1] & MORE_PARENTS != 0 {
+            return None;
+        }
+        // Above it are two more bits of the time, and how far the commit is from the first one.
+        let seconds = i64::from(number(data, ID + 8)? & 0b11) << 32 | i64::from(number(data, ID + 12)?);
+        let parents = parents.into_iter().filter(|parent| *parent != NO_PARENT).map(|parent| parent as usize);
+        Some(Known { tree, seconds, parents: parents.collect() })
     }
 
     fn may_change(&self, place: usize, key: &Key) -> bool {
@@ -258,8 +268,12 @@ mod tests {
             let place = graph.find(Oid::from_str(commit).unwrap()).unwrap();
             let known = graph.known(place).unwrap();
             assert_eq!(known.tree.to_string(), memory.git(&["rev-parse", &format!("{commit}^{{tree}}")]).trim());
-            let parent = known.parent.map(|place| graph.id(place).unwrap().to_string());
-            assert_eq!(parent.as_ref(), number.checked_sub(1).map(|before| &commits[before]));
+            let parents: Vec<_> = known.parents.iter().map(|place| graph.id(*place).unwrap().to_string()).collect();
+            assert_eq!(
+                parents,
+                number.checked_sub(1).map(|before| commits[before].clone()).into_iter().collect::<Vec<_>>()
+            );
+            assert_eq!(known.seconds, 1_800_000_000);
             for path in [format!("docs/{}/a", number % 7), format!("docs/{}", number % 7), "docs".to_owned()] {
                 assert!(graph.may_change(place, &Key::of(&path)), "{number} {path}");
             }

@@ -1,4 +1,11 @@
-//! Commits from the newest back, one at a time, so that what is shown first is found first.
+//! Commits from the newest back, those of all branches that were merged, one at a time, so that what is shown first is found
+//! first.
+
+use std::cmp::Ordering;
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::collections::HashSet;
+use std::rc::Rc;
 
 use anyhow::Result;
 use git2::Oid;
@@ -13,39 +20,81 @@ use crate::memory::repository;
 use crate::memory::repository::Repository;
 use crate::memory::store::Store;
 
-/// The commits that fit, newest first; each is looked for when it is asked for.
+/// The commits that fit, the newest first of all that may come next, as `git log` has them; each is looked for when it is
+/// asked for.
 pub struct Walk<'s> {
     repository: &'s Repository,
     filter: Filter,
-    next: Option<At>,
+    next: BinaryHeap<Next>,
+    /// What was ever to come next: a commit may lead to several.
+    seen: HashSet<At>,
     left: usize,
-    path: Option<Followed>,
     /// Only where a path is looked for, which it makes quick.
     graph: Option<Graph>,
 }
 
 /// A commit, by its place in the graph where it has one.
-#[derive(Clone, Copy)]
+#[derive(Clone, Copy, Eq, Hash, PartialEq)]
 enum At {
     Place(usize),
     Id(Oid),
 }
 
+/// What the history is walked by.
+struct Step {
+    tree: Oid,
+    seconds: i64,
+    parents: Vec<At>,
+}
+
+/// A commit that is to be looked at.
+struct Next {
+    /// The newest is the greatest, and of two of one second the one that was found first.
+    rank: (i64, Reverse<usize>),
+    at: At,
+    /// One that cannot be read is no error before it is its turn.
+    step: Result<Step>,
+    path: Option<Rc<Followed>>,
+}
+
+impl Ord for Next {
+    fn cmp(&self, other: &Self) -> Ordering {
+        self.rank.cmp(&other.rank)
+    }
+}
+
+impl PartialOrd for Next {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Next {
+    fn eq(&self, other: &Self) -> bool {
+        self.rank == other.rank
+    }
+}
+
+impl Eq for Next {}
+
 impl Store {
     /// Walks over the commits that fit, newest first.
     pub fn walk(&self, filter: &Filter) -> Result<Walk<'_>> {
-        let path = filter.path.as_ref().filter(|path| !path.is_root()).map(Followed::new);
+        let path = filter.path.as_ref().filter(|path| !path.is_root()).map(|path| Rc::new(Followed::new(path)));
         let graph = path.as_ref().and_then(|_| Graph::open(&self.repository.objects()));
         let head = self.head()?.map(|head| repository::oid(&head)).transpose()?;
         let mut walk = Walk {
             repository: &self.repository,
             filter: filter.clone(),
-            next: None,
+            next: BinaryHeap::new(),
+            seen: HashSet::new(),
             left: filter.limit.unwrap_or(usize::MAX),
-            path,
             graph,
         };
-        walk.next = head.map(|head| walk.at(head));
+        if let Some(at) = head.map(|head| walk.at(head)) {
+            let step = walk.step(at);
+            walk.add(at, step, path, 0);
+        }
         Ok(walk)
     }
 }
@@ -54,15 +103,17 @@ impl Iterator for Walk<'_> {
     type Item = Result<Entry>;
 
     fn next(&mut self) -> Option<Self::Item> {
-        while let Some(at) = self.next.take().filter(|_| self.left > 0) {
-            match self.look(at) {
+        while self.left > 0
+            && let Some(next) = self.next.pop()
+        {
+            match self.look(next) {
                 Ok(None) => {}
                 Ok(Some(entry)) => {
                     self.left -= 1;
                     return Some(Ok(entry));
                 }
                 Err(error) => {
-                    self.next = None;
+                    self.next.clear();
                     return Some(Err(error));
                 }
             }
@@ -71,49 +122,80 @@ impl Iterator for Walk<'_> {
     }
 }
 
+/// Whether a commit changed what is looked for, and the commits to go on to, each with the name that the path has there.
+struct Onward {
+    changes: bool,
+    to: Vec<(At, Result<Step>, Option<Rc<Followed>>)>,
+}
+
 impl Walk<'_> {
-    /// Looks at one commit and goes on to the one before; none when it does not fit.
-    fn look(&mut self, at: At) -> Result<Option<Entry>> {
-        let (tree, parent) = self.step(at)?;
-        self.next = parent;
-        if !self.changes_path(at, tree, parent)? {
-            return Ok(None);
-        }
-        let commit = repository::commit(self.repository, &self.id(at)?.to_string())?;
-        let message = trailers::parse(&commit.message);
-        match self.filter.fits(&commit.author, &message.trailers) {
-            Fit::Yes => Ok(Some(Entry::of(commit, message))),
-            Fit::No => Ok(None),
-            Fit::Older => {
-                self.next = None;
-                Ok(None)
+    /// Looks at one commit and goes on to those before; none when it does not fit.
+    fn look(&mut self, Next { at, step, path, .. }: Next) -> Result<Option<Entry>> {
+        let step = step?;
+        let Onward { changes, to } = match path {
+            Some(path) => self.onward_by(&path, at, &step)?,
+            None => Onward { changes: true, to: step.parents.iter().map(|at| (*at, self.step(*at), None)).collect() },
+        };
+        let mut found = None;
+        if changes {
+            let commit = repository::commit(self.repository, &self.id(at)?.to_string())?;
+            let message = trailers::parse(&commit.message);
+            match self.filter.fits(&commit.author, &message.trailers) {
+                Fit::Yes => found = Some(Entry::of(commit, message)),
+                Fit::No => {}
+                Fit::Older => return Ok(None),
             }
         }
+        to.into_iter().for_each(|(at, read, path)| self.add(at, read, path, step.seconds));
+        Ok(found)
     }
 
-    fn changes_path(&mut self, at: At, tree: Oid, parent: Option<At>) -> Result<bool> {
-        let Some(mut path) = self.path.take() else { return Ok(true) };
-        let ruled_out = match (at, &self.graph) {
-            (At::Place(place), Some(graph)) => !graph.may_change(place, &path.key),
-            _ => false,
-        };
-        let changes = !ruled_out && {
-            let old = parent.map(|parent| self.step(parent)).transpose()?;
-            path.differs(self.repository, old.map(|(tree, _)| tree), tree)?
-        };
-        self.path = Some(path);
-        Ok(changes)
+    fn add(&mut self, at: At, step: Result<Step>, path: Option<Rc<Followed>>, after: i64) {
+        if self.seen.insert(at) {
+            let seconds = step.as_ref().map_or(after, |step| step.seconds);
+            self.next.push(Next { rank: (seconds, Reverse(self.seen.len())), at, step, path });
+        }
     }
 
-    /// Returns a commit's tree and the commit before it.
-    fn step(&self, at: At) -> Result<(Oid, Option<At>)> {
+    /// Goes on as git does where a path is asked for: from a commit that has it as one before has it, only to that one; else
+    /// the commit changed it. Unlike git, what is gone is looked for in all.
+    fn onward_by(&self, path: &Rc<Followed>, at: At, step: &Step) -> Result<Onward> {
+        let mut to = Vec::new();
+        for (number, parent) in step.parents.iter().enumerate() {
+            let before = self.step(*parent)?;
+            let ruled_out = number == 0
+                && match (at, &self.graph) {
+                    (At::Place(place), Some(graph)) => !graph.may_change(place, &path.key),
+                    _ => false,
+                };
+            if ruled_out || !path.differs(self.repository, Some(before.tree), step.tree)? {
+                // Where a merge has nothing there, each of its branches may have had it once.
+                if step.parents.len() > 1 && !path.differs(self.repository, None, step.tree)? {
+                    let to = step.parents.iter().map(|at| (*at, self.step(*at), Some(path.clone())));
+                    return Ok(Onward { changes: false, to: to.collect() });
+                }
+                return Ok(Onward { changes: false, to: vec![(*parent, Ok(before), Some(path.clone()))] });
+            }
+            to.push((*parent, before));
+        }
+        let follow = |(at, before): (At, Step)| {
+            let older = path.before(self.repository, before.tree, step.tree)?.map(Rc::new);
+            Ok((at, Ok(before), Some(older.unwrap_or_else(|| path.clone()))))
+        };
+        let changes = !to.is_empty() || path.differs(self.repository, None, step.tree)?;
+        Ok(Onward { changes, to: to.into_iter().map(follow).collect::<Result<_>>()? })
+    }
+
+    /// Reads a commit's place in the history.
+    fn step(&self, at: At) -> Result<Step> {
         if let (At::Place(place), Some(graph)) = (at, &self.graph)
             && let Some(known) = graph.known(place)
         {
-            return Ok((known.tree, known.parent.map(At::Place)));
+            let parents = known.parents.into_iter().map(At::Place).collect();
+            return Ok(Step { tree: known.tree, seconds: known.seconds, parents });
         }
-        let (tree, parent) = repository::tree_and_parent(self.repository, self.id(at)?)?;
-        Ok((tree, parent.map(|parent| self.at(parent))))
+        let repository::Step { tree, seconds, parents } = repository::step(self.repository, self.id(at)?)?;
+        Ok(Step { tree, seconds, parents: parents.into_iter().map(|parent| self.at(parent)).collect() })
     }
 
     fn at(&self, id: Oid) -> At {
@@ -158,11 +240,16 @@ mod tests {
         memory.store.walk(&filter).unwrap().map(|entry| entry.unwrap().subject).collect()
     }
 
+    /// Lets git list the commits.
+    fn list(memory: &Memory) {
+        memory.git(&["commit-graph", "write", "--reachable", "--changed-paths"]);
+    }
+
     /// Asks for a path with git's file and without; both have to find the same.
     fn of_both(memory: &Memory, path: &str) -> Vec<String> {
         let file = memory.place.repository.join("objects/info/commit-graph");
         let plain = of(memory, path);
-        memory.git(&["commit-graph", "write", "--reachable", "--changed-paths"]);
+        list(memory);
         assert!(file.exists());
         assert_eq!(of(memory, path), plain, "{path} with the graph");
         std::fs::remove_file(file).unwrap();
@@ -215,7 +302,7 @@ mod tests {
     #[test]
     fn commits_after_the_graph_was_written_are_found_too() {
         let mut memory = Memory::project(&[("a", "1"), ("b", "1")]);
-        memory.git(&["commit-graph", "write", "--reachable", "--changed-paths"]);
+        list(&memory);
         memory.write("a", "2");
         memory.write("b", "2");
         assert_eq!(of(&memory, "a"), ["memory: seed a"; 2]);
@@ -233,5 +320,77 @@ mod tests {
         assert_eq!(walk.next().unwrap().unwrap().subject, "memory: seed a", "nor is what it changed");
         assert!(walk.next().unwrap().is_err());
         assert!(walk.next().is_none());
+    }
+
+    /// Lets a person work on a clone, on two branches, and push what was merged.
+    fn merged() -> Memory {
+        let mut memory = Memory::project(&[("w/a.md", "1"), ("w/b.md", "1")]);
+        let clone = memory.outside("clone");
+        let made =
+            std::process::Command::new("git").args(["clone", "-q"]).arg(&memory.place.repository).arg(&clone).output();
+        assert!(made.unwrap().status.success());
+        let steps = "checkout -q -b side;put w/s.md s;commit side;mv w/s.md w/t.md;commit moved;checkout -q main;\
+                     put w/m.md m;commit main;put w/a.md 2;commit edit;merge -q side;checkout -q -b other HEAD~1;\
+                     put w/a.md 3;put w/o.md o;commit other;put w/b.md 2;commit unwanted;checkout -q main;\
+                     merge -q -X ours other;put w/b.md 3;commit last;checkout -q -b three HEAD~2;put w/x.md x;\
+                     commit x;checkout -q -b four HEAD~1;put w/y.md y;commit y;checkout -q main;merge -q three four;\
+                     push -q origin main";
+        for (number, step) in steps.split(';').enumerate() {
+            let at = format!("{} +0000", 1_800_000_100 + number);
+            let words: Vec<&str> = step.split_whitespace().collect();
+            let mut git = std::process::Command::new("git");
+            git.current_dir(&clone).envs([("GIT_AUTHOR_DATE", &at), ("GIT_COMMITTER_DATE", &at)]);
+            git.envs([("GIT_CONFIG_GLOBAL", "/dev/null"), ("GIT_CONFIG_NOSYSTEM", "1"), ("GIT_MERGE_AUTOEDIT", "no")]);
+            git.args(["-c", "user.name=p", "-c", "user.email=p@x"]);
+            match words.as_slice() {
+                ["put", path, text] => {
+                    std::fs::write(clone.join(path), text).unwrap();
+                    git.args(["add", "."]);
+                }
+                ["commit", subject] => drop(git.args(["commit", "-q", "-m", subject])),
+                ["merge", rest @ ..] => drop(git.args(["merge", "--no-ff", "--no-edit"]).args(rest)),
+                words => drop(git.args(words)),
+            }
+            let done = git.output().unwrap();
+            assert!(done.status.success(), "{step}: {}", String::from_utf8_lossy(&done.stderr));
+        }
+        memory.store.take_in_branch(&|_| {}).unwrap();
+        memory.write("w/b.md", "4");
+        memory
+    }
+
+    fn ids(memory: &Memory, filter: &Filter) -> Vec<String> {
+        memory.store.walk(filter).unwrap().map(|entry| entry.unwrap().id).collect()
+    }
+
+    /// Compares with `git log`; in the order of git too.
+    fn as_git(memory: &Memory, path: Option<&str>, limit: Option<usize>) {
+        let wanted = path.map(|path| MemoryPath::relative(path).unwrap());
+        let found = ids(memory, &Filter { path: wanted, limit, ..Filter::default() });
+        let limit = limit.map(|limit| format!("-{limit}"));
+        let args = ["log", "--format=%H", "main"].into_iter().chain(limit.as_deref());
+        let told = memory.git(&args.chain(["--"]).chain(path).collect::<Vec<_>>());
+        assert_eq!(found, told.lines().collect::<Vec<_>>(), "{path:?}");
+    }
+
+    #[test]
+    fn what_a_person_merged_is_part_of_the_history_as_in_git() {
+        let memory = merged();
+        for with_graph in [false, true] {
+            if with_graph {
+                list(&memory);
+            }
+            for limit in [None, Some(1), Some(5)] {
+                as_git(&memory, None, limit);
+            }
+            for path in ["w", "w/a.md", "w/b.md", "w/m.md", "w/o.md", "w/x.md", "w/y.md", "never"] {
+                as_git(&memory, Some(path), None);
+                as_git(&memory, Some(path), Some(2));
+            }
+            assert_eq!(of(&memory, "w/t.md"), ["moved", "side"], "by its older name too");
+            assert_eq!(of(&memory, "w/s.md"), ["moved", "side"], "though it is gone since");
+        }
+        let first = memory.git(&["rev-list", "--count", "--first-parent", "main"]);
+        assert_ne!(first, memory.git(&["rev-list", "--count", "main"]), "its twin: first parents alone are fewer");
     }
 }

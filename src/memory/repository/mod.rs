@@ -300,11 +300,19 @@ pub(super) fn commit(repository: &Repository, id: &str) -> Result<Commit> {
     })
 }
 
-/// Returns the tree of a commit and the commit before it.
-pub(super) fn tree_and_parent(repository: &Repository, id: Oid) -> Result<(Oid, Option<Oid>)> {
+/// What the history is walked by: a commit's tree, when it was made, and the commits before it.
+pub(super) struct Step {
+    pub(super) tree: Oid,
+    pub(super) seconds: i64,
+    pub(super) parents: Vec<Oid>,
+}
+
+/// Returns what a commit says of its place in the history.
+pub(super) fn step(repository: &Repository, id: Oid) -> Result<Step> {
     let found = repository.again(|| repository.git.find_commit(id));
     let commit = found.map_err(|error| unreadable(repository, &id.to_string(), &error))?;
-    Ok((commit.tree_id(), commit.parent_id(0).ok()))
+    let parents = commit.parent_ids().collect();
+    Ok(Step { tree: commit.tree_id(), seconds: commit.time().seconds(), parents })
 }
 
 /// Returns the full id of the commit that this prefix of an id names.

@@ -113,7 +113,7 @@ impl Store {
     /// Tells whether it is one commit behind because this process could not move it: nobody else did anything.
     fn lags_at(&self, found: Option<Oid>, ours: Oid) -> Result<bool> {
         let is_unmoved = self.unmoved.get() == Some(ours);
-        Ok(is_unmoved && repository::tree_and_parent(&self.repository, ours)?.1 == found)
+        Ok(is_unmoved && repository::step(&self.repository, ours)?.parents.first().copied() == found)
     }
 
     /// Goes on from what was found in a memory without rules, which belongs to whoever writes into it.
