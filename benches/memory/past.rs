@@ -68,7 +68,7 @@ fn memory(project: &Path) -> PathBuf {
 
 /// Makes the project once; its history is packed, as it is between sessions.
 pub(crate) fn project(target: &Path) -> PathBuf {
-    let project = target.join(format!("history-{COMMITS}-{FEATURES}"));
+    let project = target.join(format!("listed-{COMMITS}-{FEATURES}"));
     let done = project.join("done");
     if done.exists() {
         return project;
@@ -79,12 +79,27 @@ pub(crate) fn project(target: &Path) -> PathBuf {
     super::git(&project, &["commit", "-q", "--allow-empty", "-m", "start"]);
     assert!(longhaul(&project).arg("init").output().unwrap().status.success());
     import(&memory(&project));
-    super::git(&memory(&project), &["commit-graph", "write", "--reachable", "--changed-paths"]);
     // As in a copied project: the branch is taken as it is.
     fs::remove_file(project.join(".git/longhaul/journal")).unwrap();
     assert!(longhaul(&project).args(["log", "-n", "1"]).output().unwrap().status.success());
+    list(&project);
     fs::write(done, "").unwrap();
     project
+}
+
+/// Writes until longhaul packs, which has git list the commits: a list that another made it takes away.
+fn list(project: &Path) {
+    let mut child =
+        longhaul(project).args(["memory", "apply"]).stdin(Stdio::piped()).stdout(Stdio::null()).spawn().unwrap();
+    let mut to = BufWriter::new(child.stdin.take().unwrap());
+    let path = format!("/memories/{}", super::path(1));
+    for number in 0..1200 {
+        let call = json!({"command": "insert", "path": path, "insert_line": 0, "insert_text": number.to_string()});
+        writeln!(to, "{call}").unwrap();
+    }
+    to.into_inner().unwrap();
+    assert!(child.wait().unwrap().success());
+    assert!(memory(project).join("objects/info/commit-graphs/commit-graph-chain").exists());
 }
 
 /// Returns a checklist without a feature that is done.

@@ -39,6 +39,7 @@ use crate::memory::repository::branch::BRANCH;
 use crate::memory::repository::lock::WriteLock;
 use crate::memory::seal::layout;
 use crate::memory::seal::layout::Foreign;
+use crate::memory::seal::shortcuts;
 
 /// Whether damage is only named, or mended.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -164,7 +165,7 @@ impl<'p> Look<'p> {
         let inventory = Inventory::take(&place.repository.join("objects"))?;
         let mut look = Self {
             place,
-            foreign: layout::look(&place.repository),
+            foreign: layout::look(&place.repository).into_iter().chain(shortcuts::look(place)).collect(),
             identity,
             journal,
             is_overtaken: false,

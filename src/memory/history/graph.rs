@@ -232,6 +232,7 @@ fn murmur3(seed: u32, bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
     use crate::memory::fixture::Memory;
+    use crate::memory::seal::shortcuts;
 
     #[test]
     fn the_hash_is_the_one_of_git() {
@@ -249,12 +250,14 @@ mod tests {
         };
         let mut commits = write(&mut memory, 0..40);
         memory.git(&["commit-graph", "write", "--reachable", "--changed-paths"]);
+        shortcuts::note(&memory.place.repository, &memory.place.state).unwrap();
         knows(&memory, &commits);
 
         // Each time the rest goes to a file of its own.
         for numbers in [40..50, 50..53] {
             commits.extend(write(&mut memory, numbers));
             memory.git(&["commit-graph", "write", "--reachable", "--changed-paths", "--split=no-merge"]);
+            shortcuts::note(&memory.place.repository, &memory.place.state).unwrap();
         }
         assert_eq!(Graph::open(&memory.place.repository.join("objects")).unwrap().files.len(), 3);
         knows(&memory, &commits);

@@ -18,6 +18,7 @@ use crate::memory::history::graph::Graph;
 use crate::memory::history::trailers;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
+use crate::memory::seal::shortcuts;
 use crate::memory::store::Store;
 
 /// The commits that fit, the newest first of all that may come next, as `git log` has them; each is looked for when it is
@@ -81,7 +82,8 @@ impl Store {
     /// Walks over the commits that fit, newest first.
     pub fn walk(&self, filter: &Filter) -> Result<Walk<'_>> {
         let path = filter.path.as_ref().filter(|path| !path.is_root()).map(|path| Rc::new(Followed::new(path)));
-        let graph = path.as_ref().and_then(|_| Graph::open(&self.repository.objects()));
+        let is_sure = path.is_some() && shortcuts::are_ours(&self.place.repository, &self.place.state);
+        let graph = is_sure.then(|| Graph::open(&self.repository.objects())).flatten();
         let head = self.head()?.map(|head| repository::oid(&head)).transpose()?;
         let mut walk = Walk {
             repository: &self.repository,
@@ -240,9 +242,10 @@ mod tests {
         memory.store.walk(&filter).unwrap().map(|entry| entry.unwrap().subject).collect()
     }
 
-    /// Lets git list the commits.
+    /// Lets git list the commits, as if longhaul had it done.
     fn list(memory: &Memory) {
         memory.git(&["commit-graph", "write", "--reachable", "--changed-paths"]);
+        shortcuts::note(&memory.place.repository, &memory.place.state).unwrap();
     }
 
     /// Asks for a path with git's file and without; both have to find the same.

@@ -29,9 +29,13 @@ use crate::memory::repository::Repository;
 use crate::memory::repository::branch;
 use crate::memory::repository::branch::BRANCH;
 use crate::memory::repository::branch::From;
+use crate::memory::repository::exchange;
 use crate::memory::repository::loose::Loose;
+use crate::memory::repository::new_repository::CONFIG;
+use crate::memory::repository::new_repository::OLD_CONFIG;
 use crate::memory::repository::object::Object;
 use crate::memory::seal::layout;
+use crate::memory::seal::shortcuts;
 
 /// After so many commits since the checkpoint the next one is made when the memory is opened.
 const MANY: u64 = 200;
@@ -167,11 +171,23 @@ fn tidy(place: &Place) -> Result<Vec<String>> {
     if halves > 0 {
         told.push(format!("half-written objects of killed processes were removed from the memory: {halves}"));
     }
-    for foreign in layout::look(repository) {
+    for foreign in layout::look(repository).into_iter().chain(shortcuts::look(place)) {
         let kept = layout::set_aside(repository, &foreign, &place.state.join("found"))?;
         told.push(foreign.told(kept.as_deref()));
     }
+    bring_settings_up(repository)?;
+    // In a copied memory these are other files with the same bytes.
+    shortcuts::renew(place);
     Ok(told)
+}
+
+/// Gives a memory that an older longhaul made the settings of a new one.
+fn bring_settings_up(repository: &Path) -> Result<()> {
+    let path = repository.join("config");
+    if std::fs::read(&path).is_ok_and(|bytes| bytes == OLD_CONFIG.as_bytes()) {
+        exchange::put(&path, CONFIG.as_bytes()).with_context(|| format!("could not write `{}`", path.display()))?;
+    }
+    Ok(())
 }
 
 /// Writes down what was found and done, as the events of sessions are. That it could not be written is no reason to stop.

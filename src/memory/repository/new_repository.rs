@@ -11,8 +11,12 @@ use anyhow::Result;
 use crate::memory::repository::branch::BRANCH;
 use crate::memory::repository::durability;
 
-/// A new repository's settings; the last is for whoever works on it with plain git: as durable as what we write.
-pub(in crate::memory) const CONFIG: &str =
+/// A new repository's settings; the last two are for whoever works on it with plain git: as durable as what we write, and
+/// without a list of commits, of which nobody could tell whether it is forged.
+pub(in crate::memory) const CONFIG: &str = "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\t\
+     fsync = all\n[gc]\n\twriteCommitGraph = false\n";
+/// What they were before.
+pub(in crate::memory) const OLD_CONFIG: &str =
     "[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n\tbare = true\n\tfsync = all\n";
 
 /// How the name of a repository begins that is not yet whole.

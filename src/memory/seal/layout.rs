@@ -48,15 +48,15 @@ pub(in crate::memory) struct Foreign {
     /// Where, relative to the repository.
     pub(in crate::memory) name: String,
     pub(in crate::memory) why: String,
-    /// Whether a power cut may have done it: nobody says anything with an empty file.
-    pub(super) emptied: bool,
+    /// Whether a power cut may have done it, since nobody says anything with an empty file, or a git that a person ran.
+    pub(super) innocent: bool,
 }
 
 /// Finds what has no place there. Cheap: it is done before every write.
 pub(in crate::memory) fn look(repository: &Path) -> Vec<Foreign> {
     let mut found = Vec::new();
-    let mut take = |name: &str, why: &str, emptied| {
-        found.push(Foreign { name: name.to_owned(), why: why.to_owned(), emptied });
+    let mut take = |name: &str, why: &str, innocent| {
+        found.push(Foreign { name: name.to_owned(), why: why.to_owned(), innocent });
     };
     for (name, why) in REDIRECTIONS {
         if fs::symlink_metadata(repository.join(name)).is_ok() && !is_empty_folder(&repository.join(name)) {
@@ -266,7 +266,7 @@ mod tests {
             put(&repository, name, text);
             let found = look(&repository);
             assert_eq!(found.len(), 1, "{name}: {text}: {found:?}");
-            assert!(!found[0].emptied);
+            assert!(!found[0].innocent);
             let kept = set_aside(&repository, &found[0], &keep_in).unwrap().unwrap();
             assert_eq!(fs::read_to_string(kept).unwrap(), text);
             assert_eq!(look(&repository), [], "{name}");
@@ -289,7 +289,7 @@ mod tests {
             for text in ["", "\0\0\0\0"] {
                 put(&repository, name, text);
                 let found = look(&repository);
-                assert!(found.len() == 1 && found[0].emptied, "{found:?}");
+                assert!(found.len() == 1 && found[0].innocent, "{found:?}");
                 set_aside(&repository, &found[0], &keep_in).unwrap();
                 assert_eq!(look(&repository), []);
             }
@@ -297,7 +297,7 @@ mod tests {
             fs::rename(repository.join(name), &elsewhere).unwrap();
             symlink(&elsewhere, repository.join(name)).unwrap();
             let found = look(&repository);
-            assert!(found.len() == 1 && !found[0].emptied, "{found:?}");
+            assert!(found.len() == 1 && !found[0].innocent, "{found:?}");
             set_aside(&repository, &found[0], &keep_in).unwrap();
             assert!(!repository.join(name).is_symlink());
         }

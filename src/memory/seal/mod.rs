@@ -2,6 +2,7 @@
 //! every write and by every inspection; what something else put in their place is set aside, and ours is put back.
 
 pub(super) mod layout;
+pub(super) mod shortcuts;
 mod watch;
 
 use std::cell::RefCell;
@@ -156,10 +157,11 @@ impl Store {
     /// Looks at all of it; to be called under the write lock.
     pub(super) fn keep_seal(&mut self, depth: Depth<'_>) -> Result<()> {
         self.keep_folder()?;
-        for foreign in layout::look(&self.place.repository) {
+        let shortcuts = shortcuts::look(&self.place);
+        for foreign in layout::look(&self.place.repository).into_iter().chain(shortcuts) {
             let kept = layout::set_aside(&self.place.repository, &foreign, &self.keep_in)?;
             let told = foreign.told(kept.as_deref());
-            match foreign.emptied {
+            match foreign.innocent {
                 true => (self.notice)(&told),
                 false => self.undid(told),
             }

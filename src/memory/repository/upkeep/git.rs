@@ -12,6 +12,7 @@ use anyhow::Result;
 use anyhow::bail;
 
 use crate::memory::repository::upkeep::right::Right;
+use crate::memory::seal::shortcuts;
 use crate::process;
 use crate::process::Command;
 use crate::process::Exit;
@@ -32,6 +33,7 @@ const LOCKS: [&str; 2] = ["info/commit-graph.lock", "info/commit-graphs/commit-g
 #[derive(Clone)]
 pub(super) struct Git {
     pub(super) repository: PathBuf,
+    pub(super) state: PathBuf,
     pub(super) path: String,
     pub(super) interrupt: Interrupt,
 }
@@ -40,6 +42,13 @@ impl Git {
     /// Tells about how many objects lie loose.
     pub(super) fn loose(&self) -> usize {
         fs::read_dir(self.repository.join("objects").join(ONE)).map_or(0, Iterator::count) * FOLDERS
+    }
+
+    /// Tells whether something is packed, and git has no list of the commits.
+    pub(super) fn lacks_list(&self) -> bool {
+        let packs = files(&self.repository.join("objects/pack")).unwrap_or_default();
+        let is_pack = |path: &PathBuf| path.extension().is_some_and(|end| end == "pack");
+        shortcuts::are_missing(&self.repository) && packs.iter().any(is_pack)
     }
 
     pub(super) fn pack(&self, right: &Right) -> Result<()> {
@@ -51,7 +60,10 @@ impl Git {
             // Without it git only takes longer; the next packing writes it.
             return Ok(());
         }
-        self.run(&["commit-graph", "write", "--reachable", "--changed-paths", "--split", "--no-progress"], right)
+        // Git would go on from a list that others made.
+        shortcuts::clear(&self.repository, &self.state)?;
+        self.run(&["commit-graph", "write", "--reachable", "--changed-paths", "--split", "--no-progress"], right)?;
+        shortcuts::note(&self.repository, &self.state).context("could not write down the list of commits that git made")
     }
 
     fn run(&self, args: &[&str], right: &Right) -> Result<()> {

@@ -50,7 +50,7 @@ impl Store {
         let on_the_way = self.packing.take();
         let mut packing = on_the_way.unwrap_or_else(|| Packing::of(self, path, interrupt));
         packing.wait(&self.notice)?;
-        if packing.is_due() {
+        if packing.is_due() || packing.git.lacks_list() {
             // With all on disk nothing has to be written again from the journal, which would make it loose once more.
             self.checkpoint()?;
             packing.begin(Priority::Usual)?;
@@ -92,8 +92,9 @@ pub(in crate::memory) struct Packing {
 impl Packing {
     fn of(store: &Store, path: &str, interrupt: &Interrupt) -> Self {
         let Place { repository, state, .. } = &store.place;
-        let git = Git { repository: repository.clone(), path: path.to_owned(), interrupt: interrupt.clone() };
-        Self { git, state: state.clone(), calls: 0, at_work: None, due: MANY }
+        let (repository, state) = (repository.clone(), state.clone());
+        let git = Git { repository, state: state.clone(), path: path.to_owned(), interrupt: interrupt.clone() };
+        Self { git, state, calls: 0, at_work: None, due: MANY }
     }
 
     /// Looks from time to time whether one has ended, and whether there is much to pack.

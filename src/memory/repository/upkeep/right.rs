@@ -30,7 +30,8 @@ impl Right {
         Ok(Self { file })
     }
 
-    pub(super) fn if_free(state: &Path) -> Result<Option<Self>> {
+    /// Returns the right unless another process has it.
+    pub(in crate::memory) fn if_free(state: &Path) -> Result<Option<Self>> {
         let file = open(state)?;
         Ok(rustix::fs::flock(&file, FlockOperation::NonBlockingLockExclusive).ok().map(|()| Self { file }))
     }

@@ -11,6 +11,7 @@ use crate::memory::history::trailers::Author;
 use crate::memory::history::trailers::Origin;
 use crate::memory::repository::loose::Loose;
 use crate::memory::repository::object::Object;
+use crate::memory::seal::shortcuts;
 
 fn path() -> String {
     std::env::var("PATH").unwrap()
@@ -293,4 +294,27 @@ fn a_long_row_of_writes_holds_no_packs_that_are_gone() {
         assert!(start.elapsed() < Duration::from_secs(60));
     }
     assert_eq!(memory.store.read("docs/2").unwrap(), Some("words ".repeat(100).into_bytes()));
+}
+
+#[test]
+fn what_was_packed_is_known_as_ours_and_a_list_of_others_is_not_gone_on_from() {
+    let mut memory = Memory::project(&[("a", "1")]);
+    pack(&memory, &path()).unwrap();
+    assert!(shortcuts::look(&memory.place).is_empty() && !shortcuts::are_missing(&memory.place.repository));
+    memory.write("a", "2");
+    memory.git(&["commit-graph", "write", "--reachable"]);
+    assert!(!shortcuts::look(&memory.place).is_empty(), "its twin");
+    pack(&memory, &path()).unwrap();
+    assert!(shortcuts::look(&memory.place).is_empty());
+    assert!(memory.place.state.join("found/memory.git__objects__info__commit-graph").exists());
+    assert_eq!(memory.git(&["commit-graph", "verify", "--no-progress"]), "");
+}
+
+#[test]
+fn a_list_of_commits_that_is_gone_is_made_again() {
+    let mut memory = Memory::project(&[("a", "1")]);
+    pack(&memory, &path()).unwrap();
+    fs::remove_dir_all(memory.place.repository.join("objects/info/commit-graphs")).unwrap();
+    memory.store.keep_up(&path(), &Interrupt::new()).unwrap();
+    assert!(!shortcuts::are_missing(&memory.place.repository));
 }
