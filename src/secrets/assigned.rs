@@ -8,7 +8,7 @@ use regex::bytes::Regex;
 use crate::secrets::rules;
 
 /// Words that name a secret.
-const WORDS: &str = "(?i)(?:secret|token|passw(?:or)?d|passphrase|api[_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|\
+const WORDS: &str = "(?i)(?:secret|token|passw(?:or)?d|passwort|kennwort|passphrase|api[\\s_-]?key|access[_-]?key|private[_-]?key|auth[_-]?key|\
                      encryption[_-]?key|signing[_-]?key|credentials?|authorization|bearer|basic)";
 
 #[expect(clippy::unwrap_used, reason = "the expression is fixed, and tests of this folder compile it")]
@@ -17,9 +17,15 @@ static NAMES: LazyLock<Regex> = LazyLock::new(|| Regex::new(WORDS).unwrap());
 /// Such a word, what assigns, and the value.
 #[expect(clippy::unwrap_used, reason = "the expression is fixed, and tests of this folder compile it")]
 static ASSIGNED: LazyLock<Regex> = LazyLock::new(|| {
-    let assigns = r#"[a-z0-9_-]{0,24}["'`]?\s{0,3}(?:=>|:=|={1,2}|:|\s(?:is|was)\s|\s)\s{0,3}"#;
-    let value = r#"(?:(?:bearer|basic|token)\s{1,3})?["'`]?(?P<s>[A-Za-z0-9+/_=.~!@#%^&*-]{12,})"#;
-    Regex::new(&format!("{WORDS}{assigns}{value}")).unwrap()
+    // Shorter words, which others begin with, only where they end.
+    let name = format!(r"(?:{WORDS}[a-z0-9_-]{{0,24}}|(?i:\b|_|-)(?i:pass|pwd|psk))");
+    // A sign, the end of a tag or of a column, or a call.
+    let assigns = r#"["'`]?(?:\s{0,3}|[ \t]{0,40})(?i:=>|:=|={1,2}|:|\||>|\(|\s(?:is|was|ist|lautet)\s|\s)(?:\s{0,3}|[ \t]{0,40})"#;
+    // A block of YAML, or an object of JSON that has the value.
+    let within = r#"(?i:[>|][+-]?\s{1,40}|\{\s{0,8}["']?[a-z]{1,10}["']?\s{0,3}:\s{0,3})?"#;
+    let value =
+        r#"(?i:(?:bearer|basic|token)\s{1,3})?["'`]?(?P<s>[A-Za-z0-9+/_=.~!@#%^&*-][A-Za-z0-9+/_=.~!@#%^&*$-]{11,})"#;
+    Regex::new(&format!("{name}{assigns}{within}{value}")).unwrap()
 });
 
 /// Tells whether a variable is named like a secret.
@@ -59,7 +65,13 @@ fn looks_drawn(value: &[u8]) -> bool {
         && value.len() <= word * words(value)
         && !made_of_words(value)
         && entropy(value) >= BITS
+        && !is_address(value)
         && !rules::stands_for_one(value)
+}
+
+/// Tells whether a value is an address on a block chain, which is public.
+fn is_address(value: &[u8]) -> bool {
+    value.len() == 42 && value.strip_prefix(b"0x").is_some_and(|digits| digits.iter().all(u8::is_ascii_hexdigit))
 }
 
 /// Counts the words of a value, as names in programs are put together: a change to capitals, or to digits and back.

@@ -10,12 +10,14 @@ use regex::bytes::RegexSet;
 /// A form: its name, and an expression. What is in its group `s` is the secret; without one, all of it.
 type Rule = (&'static str, &'static str);
 
-const RULES: [Rule; 59] = [
+const RULES: [Rule; 76] = [
     ("anthropic-key", r"\bsk-ant-[a-z]{3,8}[0-9]{2}-[A-Za-z0-9_-]{24,}"),
     (
         "openai-key",
         r"\bsk-(?:proj|svcacct|admin)-[A-Za-z0-9_-]{32,}|\bsk-[A-Za-z0-9]{20}T3BlbkFJ[A-Za-z0-9]{20}|\bsk-[A-Za-z0-9]{48}\b",
     ),
+    ("deepseek-key", r"\bsk-[0-9a-f]{32}\b"),
+    ("langfuse-key", r"\bsk-lf-[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}\b"),
     ("openrouter-key", r"\bsk-or-v1-[0-9a-f]{64}\b"),
     ("aws-access-key", r"\b(?:AKIA|ASIA|ABIA|ACCA)[A-Z2-7]{16}\b"),
     (
@@ -24,7 +26,7 @@ const RULES: [Rule; 59] = [
     ),
     ("azure-storage-key", r"\bAccountKey=(?P<s>[A-Za-z0-9+/]{86}==)"),
     ("google-api-key", r"\bAIza[A-Za-z0-9_-]{35}\b"),
-    ("google-oauth", r"\bya29\.[A-Za-z0-9_-]{30,}|\bGOCSPX-[A-Za-z0-9_-]{28}\b"),
+    ("google-oauth", r"\bya29\.[A-Za-z0-9_-]{30,}|\b1//0[A-Za-z0-9_-]{40,}|\bGOCSPX-[A-Za-z0-9_-]{28}\b"),
     ("github-token", r"\bgh[pousr]_[A-Za-z0-9]{36,}\b|\bgithub_pat_[A-Za-z0-9_]{60,}\b"),
     ("gitlab-token", r"\bgl(?:pat|dt|rt|ptt|cbt|soat)-[A-Za-z0-9_-]{20,}"),
     ("atlassian-token", r"\bATATT3[A-Za-z0-9_=-]{60,}"),
@@ -41,9 +43,23 @@ const RULES: [Rule; 59] = [
     ("sendgrid-key", r"\bSG\.[A-Za-z0-9_-]{22}\.[A-Za-z0-9_-]{43}\b"),
     ("mailgun-key", r"\bkey-[0-9a-f]{32}\b"),
     ("shopify-token", r"\bshp(?:at|ca|pa|ss)_[a-fA-F0-9]{32}\b"),
-    ("npm-token", r"\bnpm_[A-Za-z0-9]{36}\b"),
+    (
+        "npm-token",
+        r#"\bnpm_[A-Za-z0-9]{36}\b|(?m:^|[\s:"'`(])_auth(?:Token)?\s{0,3}=\s{0,3}"?(?P<s>[A-Za-z0-9+/]{16,}={0,2})"#,
+    ),
+    ("rubygems-key", r"\brubygems_[0-9a-f]{48}\b"),
+    ("tailscale-key", r"\btskey-[a-z]{3,8}-[A-Za-z0-9-]{16,}"),
+    ("square-token", r"\bsq0(?:atp|csp|idp)-[A-Za-z0-9_-]{22,}"),
+    ("planetscale-token", r"\bpscale_(?:tkn|pw|oauth)_[A-Za-z0-9_.-]{24,}"),
+    ("nvidia-key", r"\bnvapi-[A-Za-z0-9_-]{40,}"),
+    ("vercel-token", r"\bvercel_blob_rw_[A-Za-z0-9]{8,}_[A-Za-z0-9]{20,}\b"),
+    ("okta-token", r"\bSSWS\s{1,3}(?P<s>00[A-Za-z0-9_-]{38,})"),
+    ("netlify-token", r"\bnfp_[A-Za-z0-9]{36,}\b"),
+    ("fireworks-key", r"\bfw_[A-Za-z0-9]{22,}\b"),
+    ("resend-key", r"\bre_[A-Za-z0-9]{8}_[A-Za-z0-9]{20,}\b"),
     ("pypi-token", r"\bpypi-AgE[A-Za-z0-9_-]{50,}"),
     ("crates-token", r"\bcio[A-Za-z0-9]{32}\b"),
+    ("docker-login", r#""auth"\s{0,3}:\s{0,3}"(?P<s>[A-Za-z0-9+/]{16,}={0,2})""#),
     ("docker-token", r"\bdckr_(?:pat|oat)_[A-Za-z0-9_-]{27,}"),
     ("huggingface-token", r"\bhf_[A-Za-z]{34}\b"),
     ("digitalocean-token", r"\bdo[opr]_v1_[a-f0-9]{64}\b"),
@@ -81,6 +97,13 @@ const RULES: [Rule; 59] = [
         r"(?m)^[^\s:#]{1,64}:(?:5432|5433|6432|\*):[^\s:]{1,64}:[^\s:]{1,64}:(?P<s>[^\s:$<{]{6,})$",
     ),
     ("password-of-curl", r#"\bcurl\s(?:[^\n]{0,200}\s)?(?:-u|--user)[ =]?["']?[^\s:"'$]{1,64}:(?P<s>[^\s"'$<{*]{6,})"#),
+    (
+        "password-of-mysql",
+        r#"\b(?:mysql(?:dump|admin|import)?|mariadb(?:-dump|-admin)?)\s(?:[^\n]{0,200}\s)?-p["']?(?P<s>[^\s"'`$<{*-][^\s"'`$<{*]{7,})"#,
+    ),
+    ("password-of-ssh", r#"\bsshpass\s{1,3}-p\s{0,3}["']?(?P<s>[^\s"'`$<{*]{6,})"#),
+    ("password-of-wifi", r#"\bpsk\s{0,3}=\s{0,3}"(?P<s>[^"\n<>{}$*]{8,63})""#),
+    ("key-in-base64", r#"client-key-data["']?\s{0,3}:\s{0,3}["']?(?P<s>[A-Za-z0-9+/]{24,}={0,2})"#),
     // In a string of JSON its lines end with a backslash and a letter. Without a line of its own it is only spoken of.
     (
         "private-key",
@@ -90,7 +113,7 @@ const RULES: [Rule; 59] = [
     ("json-web-token", r"\beyJ[A-Za-z0-9_-]{10,}\.eyJ[A-Za-z0-9_-]{10,}\.[A-Za-z0-9_-]{10,}"),
     (
         "password-in-address",
-        r#"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@"'`<>{}$]{0,64}:(?P<s>[^\s/@"'`<>{}$*%]{6,})@[A-Za-z0-9\[]"#,
+        r#"\b[a-z][a-z0-9+.-]{1,20}://[^\s/:@"'`<>{}$]{0,64}:(?P<s>(?:[^\s/@"'`<>{}$*%]|%[0-9A-Fa-f]{2}){6,})@[A-Za-z0-9\[]"#,
     ),
 ];
 

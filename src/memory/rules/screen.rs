@@ -109,7 +109,7 @@ mod tests {
             let told = answer.as_text();
             assert!(
                 answer.is_error && told.starts_with("Error: /memories/notes/a.md is not written: its line "),
-                "{told}"
+                "{text}: {told}"
             );
             assert!(!told.contains(secret) && !is_kept(&memory, secret), "{told}");
             refused += 1;
