@@ -4,6 +4,8 @@ use super::Project;
 use super::mend::read_short;
 use crate::failure::Failure;
 use crate::failure::Kind;
+use git2::ErrorClass;
+use git2::ErrorCode;
 use git2::Repository;
 use git2::RepositoryOpenFlags;
 use std::ffi::OsStr;
@@ -74,7 +76,11 @@ pub(super) fn root(dir: &Path, repository: &Repository) -> Result<PathBuf, Failu
             false => "run longhaul in a clone that has a working tree",
         }));
     };
-    let Some(holder) = holder(dir, repository) else {
+    let found = holder(dir, repository).map_err(|reason| {
+        let text = format!("could not look which folder `{}` belongs to: {reason}", repository.path().display());
+        Failure::new(Kind::Failed, text)
+    })?;
+    let Some(holder) = found else {
         let inside = format!("`{}` is inside a git folder", dir.display());
         return Err(Failure::usage(inside).hint("change into the working tree that belongs to it"));
     };
@@ -104,17 +110,31 @@ fn require_own_git(dir: &Path, holder: &Path) -> Result<(), Failure> {
 }
 
 /// Returns the nearest folder around `dir` whose `.git` is or leads to this repository.
-fn holder(dir: &Path, repository: &Repository) -> Option<PathBuf> {
-    let dir = dir.canonicalize().ok()?;
-    let git = repository.path().symlink_metadata().ok()?;
-    let leads = |folder: &&Path| {
-        folder.join(".git").symlink_metadata().is_ok_and(|found| {
-            // The usual case, without opening it once more.
-            (found.dev(), found.ino()) == (git.dev(), git.ino())
-                || Repository::open(folder).is_ok_and(|found| found.path() == repository.path())
-        })
-    };
-    dir.ancestors().find(leads).map(Path::to_owned)
+///
+/// # Errors
+/// Why one could not be looked at, with which it stays open whether it is that folder: too many files are open, say.
+fn holder(dir: &Path, repository: &Repository) -> Result<Option<PathBuf>, String> {
+    let dir = dir.canonicalize().map_err(|error| error.to_string())?;
+    let git = repository.path().symlink_metadata().map_err(|error| error.to_string())?;
+    for folder in dir.ancestors() {
+        let Ok(found) = folder.join(".git").symlink_metadata() else { continue };
+        // The usual case, without opening it once more.
+        if (found.dev(), found.ino()) == (git.dev(), git.ino()) || leads(folder, repository)? {
+            return Ok(Some(folder.to_owned()));
+        }
+    }
+    Ok(None)
+}
+
+/// Tells whether the `.git` of a folder leads to this repository.
+fn leads(folder: &Path, repository: &Repository) -> Result<bool, String> {
+    match Repository::open(folder) {
+        Ok(found) => Ok(found.path() == repository.path()),
+        Err(error) if error.class() == ErrorClass::Os && error.code() != ErrorCode::NotFound => {
+            Err(error.message().to_owned())
+        }
+        Err(_) => Ok(false),
+    }
 }
 
 /// Refuses the git folder of another working tree, which `.git` was made to lead to.
