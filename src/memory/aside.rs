@@ -37,9 +37,29 @@ pub(super) fn create(was_at: &str, keep_in: &Path) -> io::Result<(File, PathBuf)
     Err(ErrorKind::AlreadyExists.into())
 }
 
-/// Makes the folder, for its owner alone.
+/// Makes the folder, for its owner alone; a file in its place goes into it.
 fn make(keep_in: &Path) -> io::Result<()> {
-    DirBuilder::new().recursive(true).mode(0o700).create(keep_in)
+    let create = || DirBuilder::new().recursive(true).mode(0o700).create(keep_in);
+    match create() {
+        Err(error) if error.kind() == ErrorKind::AlreadyExists => {}
+        made => return made,
+    }
+    let name = keep_in.file_name().unwrap_or_default().to_string_lossy().into_owned();
+    let around = keep_in.parent().unwrap_or(keep_in);
+    let free_name = format!("{name}.was");
+    let mut free = names(&free_name, around).filter(|free| fs::symlink_metadata(free).is_err());
+    let moved = free.next().ok_or(ErrorKind::AlreadyExists)?;
+    fs::rename(keep_in, &moved)?;
+    create()?;
+    fs::rename(&moved, keep_in.join(name))
+}
+
+/// Moves a folder out of the way of a file with that name; returns where it is now, if there was one.
+pub(super) fn make_way(path: &Path, keep_in: &Path) -> io::Result<Option<PathBuf>> {
+    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+        return Ok(None);
+    }
+    keep(path, &path.file_name().unwrap_or_default().to_string_lossy(), keep_in)
 }
 
 /// Returns names for what was at a path, each with another number.
@@ -51,4 +71,21 @@ fn names(was_at: &str, keep_in: &Path) -> impl Iterator<Item = PathBuf> {
     }
     let flat = flat[start..].to_owned();
     (1..).map(move |number| keep_in.join(if number == 1 { flat.clone() } else { format!("{flat}.{number}") }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_file_in_the_place_of_the_folder_goes_into_it() {
+        let folder = tempfile::tempdir().unwrap();
+        let (path, keep_in) = (folder.path().join("x"), folder.path().join("found"));
+        fs::write(&path, "x").unwrap();
+        fs::write(&keep_in, "in the way").unwrap();
+        let kept = keep(&path, "x", &keep_in).unwrap().unwrap();
+        assert_eq!(fs::read_to_string(kept).unwrap(), "x");
+        assert_eq!(fs::read_to_string(keep_in.join("found")).unwrap(), "in the way");
+        assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
 }

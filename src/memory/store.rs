@@ -89,11 +89,14 @@ impl Store {
         if !place.repository.is_dir() {
             return Err(no_folder(place));
         }
+        // On a disk that cannot be written they stay, and what they stop says so.
+        let moved = recovery::make_way(place).unwrap_or_default();
         let lock = WriteLock::if_free(&place.state);
-        let found = match &lock {
+        let mut found = match &lock {
             Some(_) => recovery::open_or_look(place)?,
             None => recovery::look(place)?,
         };
+        found.told.splice(0..0, moved);
         let order = found.order;
         let store = Self::around(found, place, policy, caps, clock)?;
         store.in_order.set(order == Order::Made);

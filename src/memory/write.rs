@@ -146,6 +146,7 @@ impl Store {
     }
 
     pub(super) fn lock_telling(&self, notice: &dyn Fn(&str)) -> Result<WriteLock> {
+        self.told.borrow_mut().extend(recovery::make_way(&self.place).unwrap_or_default());
         let lock = WriteLock::take(&self.place.state, notice)?;
         if !self.in_order.get() {
             let found = recovery::open(&self.place)?;

@@ -34,6 +34,7 @@ use crate::memory::journal;
 use crate::memory::journal::Identity;
 use crate::memory::journal::Journal;
 
+use crate::memory::recovery;
 use crate::memory::recovery::identity;
 use crate::memory::repository::branch::BRANCH;
 use crate::memory::repository::lock::WriteLock;
@@ -92,6 +93,8 @@ pub fn fsck(place: &Place, repair: Repair, notice: &dyn Fn(&str)) -> Result<Chec
     if repair == Repair::No {
         return settled::look(place, notice);
     }
+    let moved = recovery::make_way(place)?;
+    moved.iter().for_each(|text| notice(text));
     let _lock = WriteLock::take(&place.state, notice)?;
     let before = settled::look_twice(place)?;
     if before.faults.is_empty() && before.notes.is_empty() {

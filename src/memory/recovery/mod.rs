@@ -204,6 +204,24 @@ pub(super) fn write_down(state: &Path, told: &[String]) {
     }
 }
 
+/// Takes folders away that lie where files of ours have to be, and says so.
+pub(super) fn make_way(place: &Place) -> Result<Vec<String>> {
+    let mut told = Vec::new();
+    for name in ["write.lock", "view.json", "pack.lock"] {
+        let path = place.state.join(name);
+        let kept = aside::make_way(&path, &place.state.join("found"));
+        if let Some(kept) = kept.with_context(|| format!("could not set `{}` aside", path.display()))? {
+            told.push(format!(
+                "a folder lay at `{}`, where longhaul has a file; it is kept as `{}`",
+                path.display(),
+                kept.display()
+            ));
+        }
+    }
+    write_down(&place.state, &told);
+    Ok(told)
+}
+
 /// Syncs all files of the memory and begins the journal anew.
 pub(super) fn checkpoint(repository: &Repository, journal: &mut Journal) -> Result<()> {
     let head = journal.head();

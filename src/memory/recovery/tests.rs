@@ -206,3 +206,32 @@ fn while_another_process_writes_it_is_only_looked_at_and_put_in_order_by_the_fir
     assert_eq!(other.recovered().len(), 1);
     assert_eq!(memory.committed("notes/b.md").as_deref(), Some("b"), "the first process sees it");
 }
+
+#[test]
+fn folders_in_the_place_of_our_files_are_set_aside_and_the_next_write_goes() {
+    for name in ["memory.git/refs/heads/main.lock", "memory.git/HEAD.lock", "write.lock", "view.json", "pack.lock"] {
+        let mut memory = Memory::project(&[("a", "x")]);
+        let path = memory.place.state.join(name);
+        let _ = fs::remove_file(&path);
+        fs::create_dir(&path).unwrap();
+        fs::write(path.join("mine"), "kept").unwrap();
+        memory.write("a", "while it is open");
+        memory.store = memory.open_again();
+        memory.write("a", "after");
+        assert!(!path.is_dir(), "{name}");
+        assert_eq!(memory.git(&["rev-parse", "main"]).trim(), memory.store.head().unwrap().unwrap(), "{name}");
+        assert_eq!(memory.committed("a").as_deref(), Some("after"), "{name}");
+        let kept = fs::read_dir(memory.place.state.join("found")).unwrap().next().unwrap().unwrap().path();
+        assert_eq!(fs::read_to_string(kept.join("mine")).unwrap(), "kept", "{name}");
+    }
+}
+
+#[test]
+fn a_file_in_the_place_of_what_was_found_stops_nothing() {
+    let memory = Memory::project(&[("a", "x")]);
+    fs::write(memory.place.state.join("found"), "in the way").unwrap();
+    memory.git(&["config", "a.b", "c"]);
+    let told = memory.open_again().recovered();
+    assert!(told.len() == 1 && told[0].contains("config"), "{told:?}");
+    assert_eq!(fs::read_to_string(memory.place.state.join("found/found")).unwrap(), "in the way");
+}

@@ -16,6 +16,7 @@ use anyhow::bail;
 use git2::ErrorCode;
 use git2::Oid;
 
+use crate::memory::aside;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
 use crate::memory::repository::spare::Spare;
@@ -189,7 +190,11 @@ pub(in crate::memory) fn clear_locks(repository: &Path) -> Result<Vec<PathBuf>> 
     }
     let locks = layout::locks(repository);
     for path in &locks {
-        let removed = if path.is_dir() { fs::remove_dir_all(path) } else { fs::remove_file(path) };
+        // What a person may have put into a folder is kept.
+        let removed = match aside::make_way(path, &keep_in(repository)) {
+            Ok(None) => fs::remove_file(path),
+            kept => kept.map(|_| ()),
+        };
         match removed {
             Err(error) if error.kind() != ErrorKind::NotFound => {
                 return Err(error).with_context(|| format!("could not remove `{}`", path.display()));
@@ -198,6 +203,13 @@ pub(in crate::memory) fn clear_locks(repository: &Path) -> Result<Vec<PathBuf>> 
         }
     }
     Ok(locks)
+}
+
+/// Returns where the memory of this repository keeps what was found; one that stands by itself has it within.
+fn keep_in(repository: &Path) -> PathBuf {
+    let within = repository.join("longhaul");
+    let state = if within.is_dir() { &within } else { repository.parent().unwrap_or(repository) };
+    state.join("found")
 }
 
 #[cfg(test)]

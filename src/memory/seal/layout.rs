@@ -96,8 +96,9 @@ pub(in crate::memory) fn locks(repository: &Path) -> Vec<PathBuf> {
         let Ok(entries) = fs::read_dir(&folder) else { continue };
         for entry in entries.flatten() {
             match entry.file_type() {
-                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
+                // No ref is named so, nor a folder of refs.
                 _ if entry.path().extension().is_some_and(|end| end == "lock") => found.push(entry.path()),
+                Ok(kind) if kind.is_dir() => folders.push(entry.path()),
                 _ => {}
             }
         }
