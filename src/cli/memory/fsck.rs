@@ -2,6 +2,7 @@
 
 use crate::cli::Context;
 use crate::cli::error::Code;
+use crate::cli::line::Line;
 use crate::cli::sandbox::Commands;
 use crate::cli::settings::settle;
 use crate::engine;
@@ -38,6 +39,9 @@ pub(super) fn run(args: &Args, store: Option<&Path>, context: &Context) -> Resul
         }
     };
     context.output.data(&told(&checkup));
+    if !checkup.is_sound() && !args.repair {
+        context.output.note(&Line::plain("`longhaul memory fsck --repair` mends what can be mended"));
+    }
     Ok(if checkup.is_sound() { Code::Done } else { Code::Integrity })
 }
 

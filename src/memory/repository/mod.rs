@@ -81,7 +81,8 @@ fn open_git(path: &Path) -> Result<git2::Repository> {
     let git = git2::Repository::open_bare(path).map_err(|error| match error.class() {
         git2::ErrorClass::Os => anyhow::Error::new(error).context(doing()),
         _ => {
-            let hint = "bring it back from a backup; `.longhaul/memory` still shows what was in it last";
+            let hint = "mend it with `longhaul memory fsck --repair`, else bring it back from a backup; `.longhaul/memory` \
+                        still shows what was in it last";
             Failure::new(Kind::Integrity, format!("{}: {}", doing(), error.message())).hint(hint).into()
         }
     })?;
@@ -348,8 +349,10 @@ fn unreadable(repository: &Repository, id: &str, error: &git2::Error) -> anyhow:
         return anyhow!(message);
     }
     let place = repository.git.path().display();
-    let hint =
-        format!("bring it back, for example from a backup of `{place}`; `longhaul memory fsck` names what is missing");
+    let hint = format!(
+        "`longhaul memory fsck --repair` mends it where that can be, and names what is lost; that comes back from a backup \
+         of `{place}`"
+    );
     Failure::new(Kind::Integrity, message).hint(hint).into()
 }
 
