@@ -20,6 +20,9 @@ use anyhow::Result;
 use serde_json::Value;
 use serde_json::json;
 
+/// The folder that shows the memory.
+const VIEW: &str = ".longhaul/memory";
+
 /// Show the history of the memory: what each session wrote, and why
 ///
 /// The newest entry comes first. On a terminal it is shown through $LONGHAUL_PAGER, $PAGER or `less -FRX`; an empty
@@ -142,10 +145,21 @@ fn json(entry: &Entry, all: &[Touched], patch: Option<&str>) -> Value {
     value
 }
 
-/// Reads a path as the agent writes it, or without the first folder.
+/// Reads a path as the agent writes it, or without the first folder, or as a shell completes it in the project.
 pub(super) fn memory_path(text: &str) -> Result<MemoryPath> {
-    let parsed = if text.starts_with('/') { MemoryPath::parse(text) } else { MemoryPath::relative(text) };
+    let parsed = match in_view(text) {
+        Some(path) => MemoryPath::relative(path),
+        None if text.starts_with('/') => MemoryPath::parse(text),
+        None => MemoryPath::relative(text),
+    };
     parsed.map_err(|error| Failure::usage(format!("`{text}` is no path in memory: {error}")).into())
+}
+
+/// Returns what stands behind the folder that shows the memory.
+fn in_view(text: &str) -> Option<&str> {
+    let (before, path) = text.split_once(VIEW)?;
+    let is_whole = (before.is_empty() || before.ends_with('/')) && (path.is_empty() || path.starts_with('/'));
+    is_whole.then(|| path.trim_start_matches('/'))
 }
 
 /// Renders a commit on one line: id, time, writer, session, subject.
@@ -197,6 +211,19 @@ mod tests {
         let without = Entry { session: None, author: "longhaul".into(), subject: "init: a\u{202e}\nb".into(), ..entry };
         let expected = r"01234567  2026-11-29 14:03  longhaul               init: a\u{202e}\nb";
         assert_eq!(line(&without).render(false), expected);
+    }
+
+    #[test]
+    fn a_path_is_read_in_each_way_that_it_is_written() {
+        let all =
+            ["notes/a.md", "/memories/notes/a.md", ".longhaul/memory/notes/a.md", "./.longhaul/memory/notes/a.md"];
+        for text in
+            all.into_iter().chain(["../../.longhaul/memory/notes/a.md", "/home/me/p/.longhaul/memory/notes/a.md"])
+        {
+            assert_eq!(memory_path(text).unwrap().as_str(), "notes/a.md", "{text}");
+        }
+        assert!(memory_path(".longhaul/memory/").unwrap().is_root());
+        assert_eq!(memory_path("x.longhaul/memory").unwrap().as_str(), "x.longhaul/memory", "its twin: another folder");
     }
 
     #[test]

@@ -76,7 +76,7 @@ pub(super) enum Command {
     },
     /// Delete a file or a folder
     Delete { path: String },
-    /// Rename or move a file or a folder
+    /// Rename a file or a folder, or move it, also into a folder that is there
     Rename { old: String, new: String },
     /// Show how two states of the memory differ
     Diff(past::Diff),
@@ -254,7 +254,7 @@ fn apply(store: &mut Store, origin: &Origin, context: &Context) -> Result<Code> 
 }
 
 fn answer(store: &mut Store, input: &Value, origin: &Origin, context: &Context) -> Result<Code> {
-    let result = store.run(input, origin)?;
+    let result = store.run(&into_folder(store, input)?, origin)?;
     if result.is_error {
         let text = result.as_text();
         return Err(Failure::usage(text.strip_prefix("Error: ").unwrap_or(&text)).into());
@@ -264,6 +264,24 @@ fn answer(store: &mut Store, input: &Value, origin: &Origin, context: &Context) 
         text => context.output.data(&text),
     }
     Ok(Code::Done)
+}
+
+/// Lets a rename whose new path is a folder go into it, as `mv` does. One that is always meant to be there need not be yet.
+fn into_folder(store: &Store, input: &Value) -> Result<Value> {
+    let path =
+        |name: &str| input[name].as_str().and_then(|path| path.strip_prefix(ROOT)).map(|path| path.trim_matches('/'));
+    let (Some(old), Some(new)) = (path("old_path"), path("new_path")) else { return Ok(input.clone()) };
+    let all = store.list()?;
+    let is_file = all.iter().any(|(path, _)| path == old);
+    let is_meant = is_file && ["notes", "checks"].contains(&new);
+    let is_folder =
+        is_meant || all.iter().any(|(path, _)| path.strip_prefix(new).is_some_and(|rest| rest.starts_with('/')));
+    let mut input = input.clone();
+    if is_folder && old != new {
+        let name = old.rsplit('/').next().unwrap_or(old);
+        input["new_path"] = json!(full(&format!("{new}/{name}")));
+    }
+    Ok(input)
 }
 
 fn is_broken_pipe(error: &anyhow::Error) -> bool {

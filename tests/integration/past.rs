@@ -221,3 +221,17 @@ fn a_session_and_a_run_are_states_too() {
     let events = serde_json::to_string(&project.events(3)).unwrap();
     assert!(events.contains("another longhaul is working on this project") && events.contains("code 6"), "{events}");
 }
+
+#[test]
+fn a_rename_goes_into_a_folder_that_is_there_or_is_always_meant_to_be() {
+    let project = Project::ready().feature("f", "test -f f");
+    project.run(["memory", "create", "plans/a.md", "1"]).exits(0);
+    project.run(["memory", "create", "b.md", "2"]).exits(0);
+    project.run(["memory", "rename", "b.md", "plans"]).exits(0);
+    project.run(["memory", "view", "plans/b.md"]).exits(0).prints("2");
+    project.run(["memory", "rename", "plans/b.md", "other"]).exits(0);
+    project.run(["memory", "view", "other"]).exits(0).prints("2");
+    project.run(["memory", "rename", "other", "notes"]).exits(2).tells("/memories/notes/other");
+    project.run(["memory", "rename", "plans", "ideas"]).exits(0);
+    project.run(["memory", "view", "ideas/a.md"]).exits(0).prints("1");
+}

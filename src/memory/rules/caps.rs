@@ -71,12 +71,27 @@ pub(super) fn refusal(
             )));
         }
     }
-    let count = (before + new).saturating_sub(gone);
-    let text = || {
-        let cap = caps.files;
-        format!("Error: memory would hold {count} files, it may hold {cap}. Instead: join or delete old ones")
-    };
-    Ok((count > caps.files && count > before).then(text))
+    Ok(over(caps, before, (before + new).saturating_sub(gone), "join or delete old ones"))
+}
+
+/// Returns why these changes of a person's calls are too many files, as a text for them.
+pub(super) fn too_many(caps: &Caps, changes: &[Change], snapshot: &Snapshot<'_>) -> Result<Option<String>> {
+    let before = snapshot.count()?;
+    let mut after = before;
+    for Change { path, bytes } in changes {
+        match (bytes, snapshot.entry(path)?) {
+            (Some(_), None) => after += 1,
+            (None, Some(Entry::File(_))) => after = after.saturating_sub(1),
+            _ => {}
+        }
+    }
+    Ok(over(caps, before, after, "join or delete old ones, or raise `memory.files`"))
+}
+
+fn over(caps: &Caps, before: usize, after: usize, instead: &str) -> Option<String> {
+    let cap = caps.files;
+    let text = || format!("Error: memory would hold {after} files, it may hold {cap}. Instead: {instead}");
+    (after > cap && after > before).then(text)
 }
 
 fn bad_new_path(caps: &Caps, path: &str, changes: &[Change], snapshot: &Snapshot<'_>) -> Result<Option<String>> {
@@ -114,10 +129,12 @@ mod tests {
 
     use super::*;
     use crate::memory::fixture::Memory;
+    use crate::memory::history::trailers::Author;
+    use crate::memory::history::trailers::Origin;
     use crate::memory::rules::guard::Policy;
 
     #[test]
-    fn caps_bind_the_agent_and_nobody_else() {
+    fn caps_bind_the_agent_and_the_number_of_files_a_persons_calls_too() {
         let caps = Caps { file_bytes: 10, files: 2, ..Caps::default() };
         let mut memory = Memory::new(Policy::Project, caps, &[("large", "0123456789abcdef")]);
         assert!(memory.create("a", "0123456789a").as_text().contains("11 bytes"));
@@ -125,6 +142,12 @@ mod tests {
         assert!(memory.create("b", "x").as_text().contains("3 files"));
         memory.write("b", "longer than ten bytes");
         assert_eq!(memory.store.list().unwrap().len(), 3);
+        let mut by_hand = |path: &str| {
+            let input = json!({"command": "create", "path": path, "file_text": "longer than ten bytes"});
+            memory.store.run(&input, &Origin::of(Author::External)).unwrap().as_text()
+        };
+        assert!(by_hand("/memories/c").contains("4 files, it may hold 2. Instead: join or delete old ones, or raise"));
+        assert!(!by_hand("/memories/b").contains("it may hold"), "what is there may change");
 
         let shrink = json!({"command": "str_replace", "path": "/memories/large", "old_str": "abc", "new_str": ""});
         assert!(!memory.run(&shrink).is_error);

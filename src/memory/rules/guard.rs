@@ -123,10 +123,10 @@ pub(in crate::memory) fn refusal(
             return Ok(refused);
         }
     }
-    if author == Author::Agent {
-        return caps::refusal(caps, (changes, kind), snapshot);
+    match author {
+        Author::Agent => caps::refusal(caps, (changes, kind), snapshot),
+        Author::External | Author::Longhaul => caps::too_many(caps, changes, snapshot),
     }
-    Ok(None)
 }
 
 fn protection(path: &str) -> Option<Protected> {

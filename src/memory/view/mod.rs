@@ -219,7 +219,10 @@ fn scan_folder(folder: Directory, at: String, found: &mut BTreeMap<String, Found
                 continue;
             };
             match folder.kind(&name)? {
-                Some(Kind::Folder) => waiting.push((folder.enter(&name)?, join(&at, text))),
+                Some(Kind::Folder) => {
+                    let below = join(&at, text);
+                    waiting.push((folder.enter(&name).map_err(|error| whose(error, &below))?, below));
+                }
                 Some(kind) => {
                     found.insert(join(&at, text), found_kind(kind));
                 }
@@ -228,6 +231,17 @@ fn scan_folder(folder: Directory, at: String, found: &mut BTreeMap<String, Found
         }
     }
     Ok(())
+}
+
+/// Names the folder that keeps its reader out, as one that root made does.
+fn whose(error: io::Error, path: &str) -> io::Error {
+    match error.kind() {
+        io::ErrorKind::PermissionDenied => {
+            let way_out = "its owner gives it to you with `chown -R`, as root does with what it wrote there";
+            io::Error::new(error.kind(), format!("the folder `{path}` in it keeps you out, {way_out} ({error})"))
+        }
+        _ => error,
+    }
 }
 
 fn found_kind(kind: Kind) -> Found {
