@@ -13,6 +13,7 @@ use anyhow::Result;
 use git2::Oid;
 
 use crate::memory::repository::object::Object;
+use crate::memory::repository::owner;
 
 /// How the names of half-written files begin, as those of libgit2 do.
 pub(in crate::memory) const HALF: &str = "tmp_object_";
@@ -81,8 +82,10 @@ impl Loose<'_> {
                     write()?;
                 }
                 // Nothing stands between the folder and its file: whoever removes it has to be quick.
-                fs::create_dir_all(path.parent().unwrap_or(self.0))?;
-                fs::rename(&half, path)
+                let folder = path.parent().unwrap_or(self.0);
+                fs::create_dir_all(folder)?;
+                fs::rename(&half, path)?;
+                owner::of_folder(folder, self.0)
             }
             tried => tried,
         };

@@ -12,6 +12,7 @@ pub(super) mod lock;
 pub(super) mod loose;
 pub(super) mod new_repository;
 pub(super) mod object;
+pub(super) mod owner;
 mod remembered;
 pub(super) mod snapshot;
 mod spare;

@@ -18,6 +18,7 @@ use rustix::fs::OFlags;
 use rustix::io::Errno;
 
 use crate::memory::repository::exchange;
+use crate::memory::repository::owner;
 
 const PRIVATE_FILE: Mode = Mode::RUSR.union(Mode::WUSR);
 const PRIVATE_FOLDER: Mode = Mode::RWXU;
@@ -57,7 +58,12 @@ impl Directory {
     /// Opens the folder of this name, made for its owner alone when there is none.
     pub(super) fn enter_or_make(&self, name: &OsStr) -> io::Result<Self> {
         match rustix::fs::mkdirat(&self.fd, name, PRIVATE_FOLDER) {
-            Ok(()) | Err(Errno::EXIST) => self.enter(name),
+            Ok(()) => {
+                let made = self.enter(name)?;
+                owner::as_around(&made.fd, &self.fd)?;
+                Ok(made)
+            }
+            Err(Errno::EXIST) => self.enter(name),
             Err(error) => Err(error.into()),
         }
     }
@@ -109,6 +115,7 @@ impl Directory {
         let fd = rustix::fs::openat(&self.fd, name, flags, PRIVATE_FILE)?;
         // Whatever the umask took away.
         rustix::fs::fchmod(&fd, PRIVATE_FILE)?;
+        owner::as_around(&fd, &self.fd)?;
         File::from(fd).write_all(bytes)
     }
 

@@ -1,6 +1,9 @@
 //! Attempts to get a feature marked, or something lost, in the memory's own repository and records.
 
 use crate::support::Project;
+use crate::support::as_nobody;
+use crate::support::hand_to_nobody;
+use crate::support::skipped;
 use crate::tampering::does;
 
 /// Commits a checklist in which every feature is proven, with plain git and in longhaul's name.
@@ -200,4 +203,29 @@ fn a_folder_that_held_only_what_was_taken_away_is_taken_away_too() {
     project.run(["check", "f"]).exits(8).tells("checks/planted");
 
     assert!(!project.view().join("checks").exists());
+}
+
+#[test]
+fn what_the_superuser_writes_keeps_nobody_out_of_their_memory() {
+    if !rustix::process::geteuid().is_root() {
+        return skipped("only the superuser can do that");
+    }
+    let project = Project::ready().feature("f", "test -f f");
+    project.write("../home/.gitconfig", "[safe]\n\tdirectory = *\n");
+    hand_to_nobody(&project);
+    // Folders for objects are made by most of these.
+    for number in 0..20 {
+        project.run(["memory", "create", &format!("w{number}/r.md"), "x"]).exits(0);
+    }
+    for number in 0..20 {
+        let Some(ended) = as_nobody(&project, &["memory", "create", &format!("w{number}/u.md"), "1"]) else { return };
+        assert_eq!(ended.status.code(), Some(0), "{}", String::from_utf8_lossy(&ended.stderr));
+    }
+    // Its twin: a folder of the superuser's is named.
+    std::fs::create_dir(project.view().join("w0/shut")).unwrap();
+    let shut = std::os::unix::fs::PermissionsExt::from_mode(0o700);
+    std::fs::set_permissions(project.view().join("w0/shut"), shut).unwrap();
+    let ended = as_nobody(&project, &["check"]).unwrap();
+    let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+    assert!(ended.status.code() != Some(0) && told.contains("the folder `w0/shut` in it keeps you out"), "{told}");
 }
