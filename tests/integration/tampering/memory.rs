@@ -206,6 +206,40 @@ fn a_folder_that_held_only_what_was_taken_away_is_taken_away_too() {
 }
 
 #[test]
+fn a_pack_without_its_index_names_the_command_that_makes_it_anew() {
+    let project = Project::ready().feature("f", "test -f f");
+    project.memory_git(["repack", "-adq"]);
+    let pack = project.state().join("memory.git/objects/pack");
+    let found = std::fs::read_dir(pack).unwrap().map(|entry| entry.unwrap().path());
+    let index = found.into_iter().find(|path| path.extension().is_some_and(|end| end == "idx")).unwrap();
+    std::fs::remove_file(index).unwrap();
+
+    project.run(["memory", "fsck"]).exits(7).tells("`longhaul memory fsck --repair` mends");
+    project.run(["memory", "fsck", "--repair"]).exits(0).hides("mends what can be mended");
+    project.run(["log"]).exits(0);
+}
+
+#[test]
+fn what_a_person_merged_in_a_clone_is_in_the_log() {
+    let project = Project::ready().feature("f", "test -f f");
+    let clone = project.home().join("clone");
+    let text = format!(
+        "git clone -q '{}' '{clone}'; cd '{clone}'; git checkout -q -b s; mkdir w; echo s > w/s.md; git add .; \
+         git commit -qm side; git mv w/s.md w/t.md; git commit -qm moved; git checkout -q main; echo m > m.md; \
+         git add .; git commit -qm main; git merge -q --no-edit s; git push -q origin main",
+        project.state().join("memory.git").display(),
+        clone = clone.display(),
+    );
+    let mut shell = std::process::Command::new("sh");
+    shell.args(["-ec", &text]).env_clear().envs(project.environment());
+    assert!(shell.status().unwrap().success());
+    project.run(["check"]);
+    project.run(["log", "w/s.md"]).exits(0).prints("side").hides("never held");
+    project.run(["log", ".longhaul/memory/w/t.md"]).exits(0).prints("moved").prints("side");
+    project.run(["log"]).exits(0).prints("Merge branch 's'");
+}
+
+#[test]
 fn what_the_superuser_writes_keeps_nobody_out_of_their_memory() {
     if !rustix::process::geteuid().is_root() {
         return skipped("only the superuser can do that");
@@ -228,4 +262,22 @@ fn what_the_superuser_writes_keeps_nobody_out_of_their_memory() {
     let ended = as_nobody(&project, &["check"]).unwrap();
     let told = String::from_utf8_lossy(&ended.stderr).into_owned();
     assert!(ended.status.code() != Some(0) && told.contains("the folder `w0/shut` in it keeps you out"), "{told}");
+}
+
+#[test]
+fn too_few_files_that_may_be_open_are_no_wrong_use() {
+    let project = Project::ready().feature("f", "test -f f");
+    let tree = project.home().join("linked");
+    project.git(["worktree", "add", "-q", &tree.display().to_string()]);
+    let mut failed = 0;
+    for files in 4..24 {
+        let mut shell = std::process::Command::new("sh");
+        let text = format!("ulimit -n {files}; exec '{}' log -n 1", env!("CARGO_BIN_EXE_longhaul"));
+        shell.args(["-c", &text]).current_dir(&tree).env_clear().envs(project.environment());
+        let ended = shell.output().unwrap();
+        let told = String::from_utf8_lossy(&ended.stderr).into_owned();
+        assert_ne!(ended.status.code(), Some(2), "{files}: {told}");
+        failed += usize::from(!ended.status.success());
+    }
+    assert!((1..20).contains(&failed), "{failed}");
 }
