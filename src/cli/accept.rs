@@ -11,7 +11,7 @@ use anyhow::Result;
 /// Vouch for features, or approve a changed check
 ///
 /// A feature you vouch for shows as `accepted`, apart from those that are proven. Where the check itself has changed, its
-/// present form is approved instead, and has to be red before it can prove anything.
+/// present form is approved first, and has to be red before it can prove anything; one that passes already is taken by the reason.
 #[derive(Debug, clap::Args)]
 pub(super) struct Args {
     /// Accept these features
@@ -34,6 +34,7 @@ fn what_follows(state: State) -> &'static str {
         State::AlreadyGreen => {
             "it passes as it is now, and it is not known to have failed before: `accept` with a reason takes the feature"
         }
+        State::Accepted => "it passes as it is now, and your reason takes the feature: accepted",
         _ => "it has to be red before it can prove anything",
     }
 }

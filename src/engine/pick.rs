@@ -83,7 +83,7 @@ fn reason(checklist: &Checklist, feature: &Feature, tree: &str) -> Option<String
             Some(format!("{id} is blocked: {why}; {changed}{way_out}, {vouch}"))
         }
         State::AlreadyGreen => Some(format!(
-            "{id} is already green: its check passed when it was first looked at; `longhaul accept {id} --reason TEXT` takes it"
+            "{id} is already green: its check, as approved, passed when it was first looked at; `longhaul accept {id} --reason TEXT` takes it"
         )),
         State::Waiting => Some(match &feature.check_problem {
             Some(problem) => format!(

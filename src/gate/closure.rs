@@ -65,6 +65,10 @@ fn files_of(folder: &Path, named: &Named, check: &Check, files: &CheckFiles, rea
     for path in named.project.iter().chain(&patterns.literal) {
         walk.over(path, path, &|_| true)?;
     }
+    for (folder, part) in &named.folders {
+        let is_itself = |path: &Path| path == Path::new(folder);
+        walk.over(folder, folder, &|path| is_itself(path) || path.to_str().is_none_or(|path| part.holds(path)))?;
+    }
     for (root, pattern) in &patterns.roots {
         walk.over(root, pattern, &|path| patterns.wanted.is_match(path))?;
     }

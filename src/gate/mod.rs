@@ -16,6 +16,7 @@ mod empty;
 mod executed;
 mod failure;
 mod finding;
+mod folders;
 mod from_git;
 mod guessed;
 mod held;

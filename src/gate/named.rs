@@ -7,6 +7,8 @@ use crate::gate::closure::Text;
 use crate::gate::closure::named_texts;
 use crate::gate::executed;
 use crate::gate::executed::Role;
+use crate::gate::folders;
+use crate::gate::folders::Part;
 use crate::gate::from_git;
 use crate::gate::guessed;
 use crate::gate::guessed::Guess;
@@ -25,6 +27,8 @@ pub(in crate::gate) struct Named {
     pub project: BTreeSet<String>,
     /// What names that are no paths mean first, where they mean nothing that is there.
     pub unwritten: BTreeSet<String>,
+    /// Folders named as those of tests that may hold the product too, with what of each decides.
+    pub folders: BTreeMap<String, Part>,
     /// What is compared, and nobody can tell whether it is expected or the product.
     pub untold: BTreeSet<String>,
 }
@@ -37,6 +41,8 @@ struct By<'a> {
     root: &'a str,
     known: Known<'a>,
     rules: Rules,
+    /// The text starts `go`, which tells tests by their names.
+    of_go: bool,
 }
 
 /// What is done with each file that a text names, by the paths that it means.
@@ -60,8 +66,9 @@ impl Named {
                 .memory
                 .extend(words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)));
             let bases = bases(&words, &check.cwd, root);
-            let by = By { bases: &bases, root, known, rules: check.rules };
-            let guesses = guessed::guesses(&words, &bases, root, known);
+            let of_go = check.rules == Rules::Now && words.iter().any(|word| words::name(word) == "go");
+            let by = By { bases: &bases, root, known, rules: check.rules, of_go };
+            let mut guesses = guessed::guesses(&words, &bases, root, known);
             let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
             let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
             let paths: Vec<&String> = paths.collect();
@@ -70,6 +77,11 @@ impl Named {
                 Rules::Now if text.is_for_shell() => executed::namings(&text.text, &written),
                 Rules::Now => executed::namings_in_code(&text.text),
             };
+            let imported = imported(&namings);
+            let is_file = |word: &String| check.rules == Rules::Now && word.ends_with(".py");
+            guesses.retain(|guess| guess.said || !imported.contains(&words[guess.at]) && !is_file(&words[guess.at]));
+            let paths: Vec<&String> = paths.into_iter().filter(|word| !imported.contains(word)).collect();
+            named.add_imported(&imported, by);
             if !only_looks {
                 named.add_tests(&paths, by, &namings);
             }
@@ -114,7 +126,46 @@ impl Named {
                 spelled && decides(path) || words::is_pattern(path) || known.holds(path)
             };
             let tests = paths.filter(|(_, path)| words::looks_like_test(path));
-            self.project.extend(tests.filter(|(word, path)| is_path(word, path)).map(|(_, path)| path));
+            let of_product = rules == Rules::Now && folders::holds_product(base, known, namings);
+            for (word, path) in tests.filter(|(word, path)| is_path(word, path)) {
+                match () {
+                    () if rules == Rules::First
+                        || roles.get(&path).is_some_and(|roles| roles.contains(&Role::Judges)) =>
+                    {
+                        self.project.insert(path);
+                    }
+                    () if base != &at_start(by) && of_product => {
+                        self.project.extend(Some(path).filter(|_| Part::Tests.holds(words::name(word))));
+                    }
+                    () => self.add_test(path, by, namings),
+                }
+            }
+        }
+    }
+
+    /// Adds a test, or of a folder of tests what decides.
+    fn add_test(&mut self, path: String, by: By, namings: &[executed::Naming]) {
+        let is_entered = by.bases[1..].contains(&path);
+        match () {
+            () if by.of_go && !words::name(&path).contains('.') && !words::is_pattern(&path) => {
+                self.folders.insert(path.clone(), Part::of_go(&path));
+            }
+            () if is_entered && folders::holds_product(&path, by.known, namings) => {
+                self.folders.insert(path, Part::Tests);
+            }
+            () => _ = self.project.insert(path),
+        }
+    }
+
+    /// Adds what code imports and then looks at: nobody can tell it from the product.
+    fn add_imported(&mut self, imported: &[String], by: By) {
+        for base in by.bases {
+            let forms = imported.iter().flat_map(|word| {
+                let path = word.replace('.', "/");
+                [format!("{path}.py"), path]
+            });
+            let paths = forms.filter_map(|form| words::project_path(&form, base, by.root));
+            self.untold.extend(paths.filter(|path| words::looks_like_test(path) && by.known.holds(path)));
         }
     }
 
@@ -162,6 +213,12 @@ impl Named {
 
     fn add_guesses(&mut self, guesses: &[Guess], by: By) {
         for guess in guesses {
+            if by.of_go
+                && let Some(path) = by.known.first(guess).or(guess.absent.first())
+            {
+                self.folders.insert(path.clone(), Part::of_go(path));
+                continue;
+            }
             match by.known.first(guess) {
                 Some(path) => {
                     self.project.extend([path.clone()]);
@@ -203,6 +260,18 @@ impl Role {
     fn is_told(self) -> bool {
         matches!(self, Self::Judges | Self::Searched | Self::Expected | Self::Compared | Self::InCode)
     }
+}
+
+/// Returns the folder in which the text starts.
+fn at_start(by: By) -> String {
+    by.bases.first().cloned().unwrap_or_default()
+}
+
+/// Returns the modules that a text only imports, in code that looks at what they do.
+fn imported(namings: &[executed::Naming]) -> Vec<String> {
+    let only = |word: &str| namings.iter().all(|naming| naming.word != word || naming.role == Role::Imported);
+    let imported = namings.iter().filter(|naming| naming.role == Role::Imported && only(&naming.word));
+    imported.map(|naming| naming.word.clone()).collect()
 }
 
 /// Returns what is done with the files that words mean in a folder.

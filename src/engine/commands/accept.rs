@@ -105,7 +105,13 @@ fn accept_one(ws: &mut Workspace, id: &str, reason: &str) -> Result<Accepted> {
             &format!("checklist: accept the changed check of {id}"),
         )?;
         prove_by_earlier(ws, &before)?;
-        let state = ws.checklist()?.state(id, &ws.tree()?);
+        let mut state = ws.checklist()?.state(id, &ws.tree()?);
+        if state == State::AlreadyGreen && !reason.trim().is_empty() {
+            let now = ws.checklist()?;
+            let verdict = look(ws, now.find(id)?)?;
+            vouch(ws, id, reason, verdict.as_ref())?;
+            state = ws.checklist()?.state(id, &ws.tree()?);
+        }
         return Ok(Accepted::Check { id: id.to_owned(), difference, state });
     }
     if is_already(checklist.find(id)?, reason) {

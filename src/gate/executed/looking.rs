@@ -6,6 +6,8 @@ use crate::gate::executed::commands::Joint;
 use crate::gate::executed::commands::commands;
 use crate::gate::executed::roles::spelled_out;
 use crate::gate::words;
+use regex::Regex;
+use std::sync::LazyLock;
 
 /// Programs that print what they are given, or a part of it, with the number of words before its files.
 const READERS: [(&str, usize); 27] = [
@@ -93,6 +95,18 @@ pub(super) fn compares_what_came(code: &str, is_fed: bool) -> bool {
     let code = code.to_lowercase();
     let has = |marks: &[&str]| marks.iter().any(|mark| code.contains(mark));
     (is_fed || has(&TAKES)) && has(&COMPARES)
+}
+
+/// How Python takes what lies in other modules.
+static IMPORTS: LazyLock<Regex> = LazyLock::new(|| {
+    Regex::new(r"(?m)(?:^|;)\s*(?:from|import)\s+([\w.]+)").expect("a regular expression written here")
+});
+
+/// Returns the modules of Python that code imports and then looks at; `is_used` where something looks at what it prints.
+pub(super) fn imported(code: &str, is_used: bool) -> Vec<String> {
+    let looks = is_used || COMPARES.iter().any(|mark| code.contains(mark));
+    let found = IMPORTS.captures_iter(code).filter(|_| looks && !code.contains("unittest") && !code.contains("pytest"));
+    found.map(|found| found[1].to_owned()).collect()
 }
 
 pub(super) fn is_reader(program: &str) -> bool {

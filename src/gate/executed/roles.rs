@@ -36,6 +36,10 @@ pub(in crate::gate) enum Role {
     Compared,
     /// Code that compares names it: if it is there, it may be what is expected.
     InCode,
+    /// Code imports it and looks at what it does, as at a product.
+    Imported,
+    /// No file: of all that the text runs something else looks at what it does.
+    OnlyUsed,
 }
 
 /// A word of a text that may name a file.
@@ -49,10 +53,11 @@ pub(in crate::gate) struct Naming {
 pub(in crate::gate) fn namings(text: &str, written: &Written) -> Vec<Naming> {
     let mut reader = Reader::of(text);
     here_texts(text).iter().for_each(|(line, code)| reader.take_here_text(line, code));
-    let Reader { mut found, comparisons, .. } = reader;
+    let Reader { mut found, comparisons, decides, .. } = reader;
     let has = |word: &str, role: Role| found.iter().any(|naming| naming.word == word && naming.role == role);
     let decided: Vec<Naming> = comparisons.iter().flat_map(|comparison| comparison.decide(written, &has)).collect();
     found.extend(decided);
+    found.extend((!decides).then(|| Naming { word: String::new(), role: Role::OnlyUsed }));
     found
 }
 

@@ -391,3 +391,68 @@ fn a_named_test_that_is_not_there_at_approval_may_be_written() {
         assert_eq!(difference, Some(format!("`{path}` is new beside the files that were approved")));
     }
 }
+
+#[test]
+fn a_product_in_a_folder_with_the_name_of_tests_is_not_pinned() {
+    let bench = Bench::new();
+    for path in ["spec/a.go", "spec/a_test.go", "spec/testdata/a", "tests/a_test.go", "tests/want", "tests/h.go"] {
+        bench.write(path, "x\n");
+    }
+    for path in
+        ["test/app.py", "test/test_app.py", "spec/package.json", "spec/app.js", "spec/a.test.js", "specs/parser.py"]
+    {
+        bench.write(path, "x\n");
+    }
+    let of_spec = ["spec/a.test.js", "spec/a_test.go", "spec/testdata/a"];
+    let cases: &[(&str, &[&str])] = &[
+        ("go test -v ./spec/...", &of_spec),
+        ("go test ./spec", &of_spec),
+        ("go test ./tests/...", &["tests/a_test.go", "tests/want"]),
+        ("test \"$(go run ./spec 2>&1)\" = yes", &of_spec),
+        ("go run ./tests", &["tests/a_test.go", "tests/h.go", "tests/want"]),
+        ("cd spec && npm test", &of_spec),
+        ("cd test && test \"$(python3 app.py)\" = yes", &[]),
+        ("python3 -c \"from specs import parser; assert parser.y == 2\"", &[]),
+        // What runs the tests in it takes all.
+        ("cd tests && sh want", &["tests/a_test.go", "tests/h.go", "tests/want"]),
+        ("python3 -c \"import specs\"", &["specs/parser.py"]),
+        ("python3 -m pytest specs", &["specs/parser.py"]),
+    ];
+    for (text, expected) in cases {
+        assert_eq!(pinned_now(&bench, text), *expected, "{text}");
+    }
+    let check = Check::command("python3 -c \"from specs import parser; assert parser.y == 2\"");
+    let check = bench.approve(Check { rules: Rules::Now, ..check });
+    assert_eq!(untold_expectations(&bench.project, &check, &bench.files), ["specs"]);
+}
+
+#[test]
+fn work_on_a_product_beside_tests_is_proven_and_a_change_of_the_tests_is_not() {
+    for name in ["go test ./spec/...", "cd spec && npm test"] {
+        let bench = Bench::new();
+        bench.write("spec/package.json", "{}\n");
+        for test in ["spec/a_test.go", "spec/a.test.js"] {
+            bench.write(test, "after\n");
+        }
+        bench.write("spec/a.go", "before\n");
+        bench.commit();
+        let tests = "find . -name 'a?test.*' -type f -not -path './.git/*'";
+        let text =
+            format!("grep -q after $({tests}) || exit 1; grep after $(find . -name a.go) || exit 1; exit; {name}");
+        let check = bench.approve(Check { rules: Rules::Now, ..Check::command(&text) });
+        assert_eq!(bench.finding(&check), Finding::Failed, "{name}");
+        bench.write("spec/a.go", "after\n");
+        bench.write("spec/b.go", "new\n");
+        bench.work();
+        let verdict = bench.judge(&check);
+        assert!(verdict.proves(), "{name}: {verdict:?}");
+        assert_eq!(verdict.to_evidence()["overlaid"], json!([]), "{name}");
+        // The cheat: the tests are laid in their place, whatever they say.
+        bench.write("spec/a_test.go", "before\n");
+        bench.write("spec/a.test.js", "before\n");
+        bench.commit();
+        let difference =
+            bench.gate().difference(&check, &Known::default(), &|id| bench.pinned.borrow().get(id).cloned()).unwrap();
+        assert!(difference.is_some_and(|difference| difference.contains("is not what was approved")), "{name}");
+    }
+}

@@ -37,6 +37,23 @@ fn of_a_changed_test_file_the_approved_version_decides_until_a_person_accepts_th
 }
 
 #[test]
+fn one_accept_with_a_reason_takes_a_changed_check_that_passes() {
+    let project = Project::ready();
+    project.write("tests/a.sh", "test -f a\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "test"]);
+    let cheat = session([reply([bash("echo true > tests/a.sh")]), reply([hand_over()])]);
+    let project = project.feature("a", "sh tests/a.sh").model([cheat]);
+    project.run(["run", "--sessions", "1"]).exits(3);
+
+    let accepted = project.run(["accept", "a", "--reason", "I looked"]);
+    accepted
+        .exits(0)
+        .prints("the changed check is approved; it passes as it is now, and your reason takes the feature");
+    assert_eq!(project.status("a"), "accepted");
+}
+
+#[test]
 fn honest_work_that_adds_tests_beside_the_approved_ones_is_proven() {
     let project = Project::ready();
     project.write("tests/a.sh", "test -f a\n");

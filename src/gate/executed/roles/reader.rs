@@ -104,6 +104,8 @@ pub(super) struct Reader {
     kept: Kept,
     /// Scripts that are run, and nothing looks at what they do.
     pub(super) scripts: Vec<String>,
+    /// Something runs whose end decides.
+    pub(super) decides: bool,
 }
 
 impl Reader {
@@ -149,6 +151,7 @@ impl Reader {
             let role = if names::is_product(bare) { Role::Compared } else { Role::Expected };
             self.add(&[file], role);
         }
+        self.note_end(words, program, around);
         match program {
             "" => {}
             _ if is_interpreter(program) => {
@@ -193,6 +196,12 @@ impl Reader {
 
     fn add(&mut self, words: &[String], role: Role) {
         self.found.extend(words.iter().map(|word| Naming { word: word.clone(), role }));
+    }
+
+    /// Notes whether the end of a command decides.
+    fn note_end(&mut self, words: &[String], program: &str, around: &Around) {
+        let looks = is_reader(program) || ASKING.contains(&program) || aside::looks(words);
+        self.decides |= !looks && !aside::prepares(program, words) && around.lets_decide();
     }
 
     /// Of `x=$(cat file)` the side is kept, to be found where `$x` is compared.
@@ -255,14 +264,17 @@ impl Reader {
         self.take_runner(words, operands, around);
         if !program.ends_with("sh") {
             let is_fed = !around.before.is_empty();
-            operands.iter().filter(is_code).for_each(|code| self.take_code(code, is_fed));
+            operands.iter().filter(is_code).for_each(|code| self.take_code(code, is_fed, around));
         }
         self.add(operands, Role::Handed);
     }
 
     /// Takes the code of another language; where it compares what came out, it may be with what it names.
-    fn take_code(&mut self, code: &str, is_fed: bool) {
-        let named = namings_in_code(code);
+    fn take_code(&mut self, code: &str, is_fed: bool, around: &Around) {
+        let imported = looking::imported(code, around.of.is_used || !around.after.is_empty());
+        let mut named = namings_in_code(code);
+        named.retain(|naming| !imported.contains(&naming.word));
+        self.add(&imported, Role::Imported);
         if looking::compares_what_came(code, is_fed) {
             let words = named.iter().filter(|naming| !names::is_product(&naming.word));
             self.found.extend(words.map(|naming| Naming { word: naming.word.clone(), role: Role::InCode }));
@@ -280,7 +292,9 @@ impl Reader {
                 .is_some_and(|name| is_interpreter(name) && !name.ends_with("sh"))
         };
         if let Some(command) = commands(line).iter().find(|command| is_code(command)) {
-            self.take_code(code, command.piped);
+            let (before, after, of) = (&[][..], &[][..], Surroundings::default());
+            let around = Around { before, after, asked: false, switches: false, of };
+            self.take_code(code, command.piped, &around);
         }
     }
 
@@ -367,6 +381,11 @@ impl Reader {
 
     /// Takes a command that is a script of the project, or another program.
     fn take_program(&mut self, words: &[String], operands: &[String], around: &Around) {
+        let by_go = words.windows(2).position(|pair| pair[0] == "go" && pair[1] == "run");
+        if let Some(driver) = by_go.and_then(|at| words.get(at + 2)).filter(|_| around.lets_decide()) {
+            let is_test = words::project_path(driver, ".", "").is_some_and(|path| words::looks_like_test(&path));
+            self.found.extend(is_test.then(|| Naming { word: driver.clone(), role: Role::Judges }));
+        }
         if words[0].contains('/') {
             self.take_script(&words[0], operands, around);
             self.add(&words[..1], Role::Handed);
