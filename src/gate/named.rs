@@ -137,6 +137,9 @@ impl Named {
                     () if base != &at_start(by) && of_product => {
                         self.project.extend(Some(path).filter(|_| Part::Tests.holds(words::name(word))));
                     }
+                    () if may_be_product(&path, roles.get(&path), known.holds(&path)) => {
+                        self.untold.extend(Some(path).filter(|path| known.holds(path)));
+                    }
                     () => self.add_test(path, by, namings),
                 }
             }
@@ -260,6 +263,16 @@ impl Role {
     fn is_told(self) -> bool {
         matches!(self, Self::Judges | Self::Searched | Self::Expected | Self::Compared | Self::InCode)
     }
+}
+
+/// Tells whether what is named as a test may as well be the product, or what that is given: settings and data, or a program
+/// whose output is a value.
+fn may_be_product(path: &str, roles: Option<&BTreeSet<Role>>, is_there: bool) -> bool {
+    let has = |role: Role| roles.is_some_and(|roles| roles.contains(&role));
+    let is_weak = words::is_test_by_its_end(path) || !is_there && !words::name(path).starts_with("test_");
+    let is_outside = !words::is_in_tests(path) && words::name(path).contains('.');
+    let is_input = names::is_settings(path) && (has(Role::Handed) || has(Role::Read));
+    is_outside && !words::is_pattern(path) && (is_input || has(Role::Valued) && is_weak)
 }
 
 /// Returns the folder in which the text starts.

@@ -53,6 +53,9 @@ const DATA: [&str; 19] = [
     "css", "log", "lock",
 ];
 
+/// Extensions of settings, and of what a program is given beside data.
+const SETTINGS: [&str; 8] = ["env", "cfg", "ini", "conf", "spec", "properties", "sql", "db"];
+
 /// Endings of tests that are no programs of a common language, and what stands before the ending of others.
 const TEST_ENDINGS: [&str; 6] = ["t", "bats", "exp", "feature", "hurl", "robot"];
 const TEST_MARKS: [&str; 2] = ["cy", "postman_collection"];
@@ -101,6 +104,17 @@ pub(in crate::gate) fn judges(path: &str, arguments: &[String]) -> bool {
     let parts = parts(words::name(path.split("::").next().unwrap_or_default()));
     let has = |names: &[&str]| parts.iter().any(|part| names.contains(&part.as_str()));
     is_test_of_a_kind(path) || has(&JUDGES) || !is_given && has(&VERBS)
+}
+
+/// Tells whether nothing but such a verb names a script as one that judges.
+pub(in crate::gate) fn judges_by_a_verb(path: &str) -> bool {
+    !is_test_of_a_kind(path) && !parts(words::name(path)).iter().any(|part| JUDGES.contains(&part.as_str()))
+}
+
+/// Tells whether a file is settings or data by its ending, so that a name as that of a test says little.
+pub(in crate::gate) fn is_settings(path: &str) -> bool {
+    let name = words::name(path).to_lowercase();
+    is_data(path) || name.rsplit_once('.').is_some_and(|(_, extension)| SETTINGS.contains(&extension))
 }
 
 /// Tells whether a file is named as a kind of tests that are told by their endings: of Perl, bats, expect, cucumber, hurl,

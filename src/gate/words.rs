@@ -141,6 +141,19 @@ pub(in crate::gate) fn looks_like_test(path: &str) -> bool {
     in_folder || is_folder || ended || begun
 }
 
+/// Tells whether a path lies in a folder of tests.
+pub(in crate::gate) fn is_in_tests(path: &str) -> bool {
+    path.rsplit_once('/').is_some_and(|(folders, _)| folders.split('/').any(|folder| FOLDERS.contains(&folder)))
+}
+
+/// Tells whether only the end of its name makes a path look like a test, as in `ab_test.py`.
+pub(in crate::gate) fn is_test_by_its_end(path: &str) -> bool {
+    let name = name(path);
+    let (stem, rest) = name.split_once('.').unwrap_or((name, ""));
+    let strong = name.starts_with("test_") || STEMS.contains(&stem) || rest.split('.').any(is_mark);
+    !is_in_tests(path) && !strong && ENDS.iter().any(|end| stem.ends_with(end))
+}
+
 /// Tells whether a word names a folder of tests only where something else says that it is a folder.
 pub(in crate::gate) fn is_command_word(word: &str) -> bool {
     FOLDERS.contains(&word) && word != "tests"

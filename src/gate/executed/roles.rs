@@ -38,6 +38,8 @@ pub(in crate::gate) enum Role {
     InCode,
     /// Code imports it and looks at what it does, as at a product.
     Imported,
+    /// It is run, and what it prints is a value that something else looks at.
+    Valued,
     /// No file: of all that the text runs something else looks at what it does.
     OnlyUsed,
 }
@@ -53,7 +55,10 @@ pub(in crate::gate) struct Naming {
 pub(in crate::gate) fn namings(text: &str, written: &Written) -> Vec<Naming> {
     let mut reader = Reader::of(text);
     here_texts(text).iter().for_each(|(line, code)| reader.take_here_text(line, code));
-    let Reader { mut found, comparisons, decides, .. } = reader;
+    let Reader { mut found, comparisons, decides, negated, .. } = reader;
+    // What also has to fail on something is the product.
+    let is_product = |word: &String| negated.contains(word) && names::judges_by_a_verb(word);
+    found.retain(|naming| naming.role != Role::Judges || !is_product(&naming.word));
     let has = |word: &str, role: Role| found.iter().any(|naming| naming.word == word && naming.role == role);
     let decided: Vec<Naming> = comparisons.iter().flat_map(|comparison| comparison.decide(written, &has)).collect();
     found.extend(decided);

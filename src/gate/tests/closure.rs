@@ -456,3 +456,45 @@ fn work_on_a_product_beside_tests_is_proven_and_a_change_of_the_tests_is_not() {
         assert!(difference.is_some_and(|difference| difference.contains("is not what was approved")), "{name}");
     }
 }
+
+#[test]
+fn a_product_that_is_named_as_a_test_is_not_pinned() {
+    let bench = Bench::new();
+    let pins = |texts: &[(&str, &str)]| {
+        for (text, expected) in texts {
+            assert_eq!(pinned_now(&bench, text).join(" "), *expected, "{text}");
+        }
+    };
+    pins(&[
+        ("test \"$(python3 ab_test.py --p 0.5)\" = yes", ""),
+        ("test \"$(sh runtests.sh t1.spec)\" = \"1 passed\"", ""),
+        ("node scripts/verify-env.js && ! FOO=1 node scripts/verify-env.js", ""),
+        ("python3 cli.py validate examples/test.cfg", ""),
+        ("sh cli.sh build tests.toml -o \"$TMPDIR/o\"; test -s \"$TMPDIR/o\"", ""),
+        ("bun test", ""),
+        ("deno test", ""),
+        // The twins: nothing looks at what they do, or they lie with tests.
+        ("python3 ab_test.py --p 0.5", "-ab_test.py"),
+        ("node scripts/verify-env.js", "-scripts/verify-env.js"),
+        ("sh e2e.sh && ! FOO=1 sh e2e.sh", "-e2e.sh"),
+        ("test \"$(python3 tests/a.py)\" = yes", "-tests/a.py"),
+        ("bun tests/a.js", "-tests/a.js"),
+    ]);
+    for path in ["ab_test.py", "stats/t_test.py", "app/tests.py", "deploy/test.env", "test_a.py", "run-tests.sh"] {
+        bench.write(path, "x\n");
+    }
+    pins(&[
+        ("test \"$(python3 ab_test.py --p 0.5)\" = yes", ""),
+        ("python3 -c \"from stats.t_test import ok; assert ok(1)\"", ""),
+        ("python3 -c \"from app.tests import ok; assert ok(1)\"", ""),
+        ("sh run.sh deploy/test.env", ""),
+        ("python3 ab_test.py", "ab_test.py"),
+        ("test \"$(python3 -m pytest -q ab_test.py | tail -1)\" = ok", "ab_test.py"),
+        ("test \"$(python3 test_a.py)\" = yes", "test_a.py"),
+        ("test \"$(sh run-tests.sh)\" = yes", "run-tests.sh"),
+        ("python3 -m unittest app.tests", "app/tests.py"),
+        ("python3 -c \"import app.tests\"", "app/tests.py"),
+    ]);
+    let check = bench.approve(Check { rules: Rules::Now, ..Check::command("sh run.sh deploy/test.env") });
+    assert_eq!(untold_expectations(&bench.project, &check, &bench.files), ["deploy/test.env"]);
+}

@@ -106,6 +106,8 @@ pub(super) struct Reader {
     pub(super) scripts: Vec<String>,
     /// Something runs whose end decides.
     pub(super) decides: bool,
+    /// Words of commands that have to fail.
+    pub(super) negated: Vec<String>,
 }
 
 impl Reader {
@@ -151,7 +153,7 @@ impl Reader {
             let role = if names::is_product(bare) { Role::Compared } else { Role::Expected };
             self.add(&[file], role);
         }
-        self.note_end(words, program, around);
+        self.note_end(command, words, program, around);
         match program {
             "" => {}
             _ if is_interpreter(program) => {
@@ -198,10 +200,14 @@ impl Reader {
         self.found.extend(words.iter().map(|word| Naming { word: word.clone(), role }));
     }
 
-    /// Notes whether the end of a command decides.
-    fn note_end(&mut self, words: &[String], program: &str, around: &Around) {
+    /// Notes whether the end of a command decides, and whether it has to fail.
+    fn note_end(&mut self, command: &Command, words: &[String], program: &str, around: &Around) {
         let looks = is_reader(program) || ASKING.contains(&program) || aside::looks(words);
         self.decides |= !looks && !aside::prepares(program, words) && around.lets_decide();
+        let before = &command.words[..command.words.len() - words.len()];
+        if before.iter().any(|word| word == "!") {
+            self.negated.extend(words.iter().cloned());
+        }
     }
 
     /// Of `x=$(cat file)` the side is kept, to be found where `$x` is compared.
@@ -256,7 +262,8 @@ impl Reader {
     fn take_interpreter(&mut self, words: &[String], operands: &[String], around: &Around) {
         let program = words::name(&words[0]);
         let script = words::behind_options(program, words[1..].iter().map(String::as_str)).map(str::to_owned);
-        if let Some(script) = script.filter(|script| operands.contains(script)) {
+        let is_subcommand = |script: &str| matches!(program, "bun" | "deno") && script == "test";
+        if let Some(script) = script.filter(|script| operands.contains(script) && !is_subcommand(script)) {
             let at = operands.iter().position(|operand| *operand == script).unwrap_or_default();
             self.take_script(&script, &operands[at + 1..], around);
         }
@@ -322,6 +329,8 @@ impl Reader {
         };
         if self.take_judge(&script, arguments, around) {
             self.scripts.push(script);
+        } else if around.of.is_used && !around.of.is_run {
+            self.add(&[script], Role::Valued);
         }
     }
 
