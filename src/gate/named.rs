@@ -198,7 +198,10 @@ impl Named {
             let is_read = |path: &String| roles.get(path).is_none_or(|roles| roles.iter().any(|role| role.is_given()));
             let paths = words.iter().filter_map(|word| words::project_path(word, base, by.root));
             let expected = paths.filter(|path| names::expects(path) && by.known.holds(path));
-            self.project.extend(expected.filter(is_read));
+            let (input, expected): (Vec<String>, Vec<String>) =
+                expected.filter(is_read).partition(|path| names::is_input(path));
+            self.untold.extend(input);
+            self.project.extend(expected);
         }
     }
 

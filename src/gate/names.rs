@@ -16,6 +16,9 @@ const EXPECTED_FOLDERS: [&str; 10] = [
     "expected",
 ];
 
+/// Those of what a product, or a test, is fed with: only a comparison tells that one holds what is expected.
+const INPUT_FOLDERS: [&str; 5] = ["fixtures", "__fixtures__", "testdata", "test_data", "test-data"];
+
 /// Parts of the name of a file that holds what is expected.
 const EXPECTED: [&str; 6] = ["expected", "golden", "goldens", "snap", "snapshot", "approved"];
 
@@ -72,6 +75,15 @@ pub(in crate::gate) fn expects(path: &str) -> bool {
     let in_folder = folders.split('/').any(|folder| EXPECTED_FOLDERS.contains(&folder));
     let named = !is_code(name) && parts(name).iter().any(|part| EXPECTED.contains(&part.as_str()));
     in_folder || EXPECTED_FOLDERS.contains(&name) || named
+}
+
+/// Tells whether nothing but its folder says that a file is expected, and that may as well be input.
+pub(in crate::gate) fn is_input(path: &str) -> bool {
+    let parts_of_path = || path.trim_end_matches('/').split('/');
+    let sure = |folder: &str| EXPECTED_FOLDERS.contains(&folder) && !INPUT_FOLDERS.contains(&folder);
+    let name = words::name(path.trim_end_matches('/'));
+    let named = !is_code(name) && parts(name).iter().any(|part| EXPECTED.contains(&part.as_str()));
+    !named && !parts_of_path().any(sure) && parts_of_path().any(|folder| INPUT_FOLDERS.contains(&folder))
 }
 
 /// Tells whether a file is named as the product, or as something that a product makes.

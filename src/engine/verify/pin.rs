@@ -116,8 +116,8 @@ fn warn_of_its_text(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
     if !untold.is_empty() {
         let files: Vec<String> = untold.iter().map(|path| format!("`{path}`")).collect();
         ws.warn(format!(
-            "the check of {} compares {}, and whether that is what is expected or what the work changes is not clear, so it \
-             is not pinned. If it is expected, name it in the check's `closure`",
+            "the check of {} compares or reads {}, and whether that is what is expected or what the work changes is not clear, \
+             so it is not pinned. If it is expected, name it in the check's `closure`",
             feature.id,
             files.join(" and ")
         ));

@@ -69,6 +69,18 @@ pub(in crate::gate) fn only_looks(text: &str) -> bool {
     })
 }
 
+/// Tells whether a text runs nothing that could be the product, also in what it loops over.
+pub(super) fn runs_nothing(text: &str) -> bool {
+    commands(&spelled_out(text)).iter().all(|command| {
+        let words = aside::command_itself(&command.words);
+        // Of `done <file` nothing but the file is left.
+        let is_read = command.reads.contains(&(command.words.len() - words.len()));
+        let Some(program) = words.first().filter(|_| !is_read).map(|word| words::name(word)) else { return true };
+        let looks = ASKING.contains(&program) || is_reader(program) || aside::prepares(program, words);
+        looks && !matches!(program, "." | "source") && !program.contains('$')
+    })
+}
+
 /// Tells whether a pipeline asks for something without which others are run, or not: `test -e off || sh tests/a.sh`. What
 /// only ends the text with a failure (`|| exit 1`) switches nothing.
 pub(super) fn switches(pipeline: &[Command], joint: Joint, next: Option<&Command>) -> bool {

@@ -147,7 +147,7 @@ fn what_is_expected_is_pinned_and_what_came_out_is_not() {
         ("make && diff -r out want", &["want/a"]),
         ("test \"$(sh a.sh)\" = \"$(cat fixtures/a.json)\"", &["fixtures/a.json"]),
         ("python3 -c \"assert open('out.txt').read() == open('expected.txt').read()\"", &["expected.txt"]),
-        ("sh a.sh fixtures/a.json | grep -q x", &["fixtures/a.json"]),
+        ("sh a.sh <fixtures/a.json | diff - expected.txt", &["expected.txt"]),
         ("cd web && sh a.sh | cmp - expected.txt", &["expected.txt", "web/expected.txt"]),
         // What is yet to be made may be the product, unless its name says otherwise.
         ("sh a.sh | cmp - new.txt", &[]),
@@ -497,4 +497,38 @@ fn a_product_that_is_named_as_a_test_is_not_pinned() {
     ]);
     let check = bench.approve(Check { rules: Rules::Now, ..Check::command("sh run.sh deploy/test.env") });
     assert_eq!(untold_expectations(&bench.project, &check, &bench.files), ["deploy/test.env"]);
+}
+
+#[test]
+fn what_the_product_is_fed_with_is_told_of_and_not_pinned() {
+    let bench = Bench::new();
+    for path in ["fixtures/seed.json", "fixtures/expected.json", "sum.awk", "conv.sed", "urls.txt", "list.csv"] {
+        bench.write(path, "x\n");
+    }
+    let untold = |text: &str| {
+        let check = bench.approve(Check { rules: Rules::Now, ..Check::command(text) });
+        untold_expectations(&bench.project, &check, &bench.files).join(" ")
+    };
+    for (text, told) in [
+        ("test \"$(python3 load.py fixtures/seed.json)\" = 3", "fixtures/seed.json"),
+        ("python3 manage.py loaddata fixtures/seed.json", "fixtures/seed.json"),
+        ("test \"$(printf '1\\n2\\n' | awk -f sum.awk)\" = 3", ""),
+        ("test \"$(echo a | sed -f conv.sed)\" = c", ""),
+        ("while read -r u; do echo \"$u\" | grep -q '^https://'; done <urls.txt", ""),
+        ("while IFS=, read -r a b; do test \"$b\" = 2; done <list.csv", ""),
+        ("read -r v <list.csv; test \"$v\" = 2", ""),
+    ] {
+        assert_eq!(pinned_now(&bench, text), [""; 0], "{text}");
+        assert_eq!(untold(text), told, "{text}");
+    }
+    // The twins: there it is compared with what came out.
+    for (text, expected) in [
+        ("sh a.sh | diff - fixtures/seed.json", "fixtures/seed.json"),
+        ("sh a.sh fixtures/expected.json | grep -q x", "fixtures/expected.json"),
+        ("sh a.sh | awk -f sum.awk", "sum.awk"),
+        ("while IFS=, read -r a b; do test \"$(sh a.sh $a)\" = $b; done <list.csv", "list.csv"),
+        ("while read -r t; do sh \"$t\"; done <urls.txt", "urls.txt"),
+    ] {
+        assert_eq!(pinned_now(&bench, text), [expected], "{text}");
+    }
 }

@@ -106,6 +106,8 @@ pub(super) struct Reader {
     pub(super) scripts: Vec<String>,
     /// Something runs whose end decides.
     pub(super) decides: bool,
+    /// The text runs nothing of the project, so that all it reads is what it looks at.
+    only_looks: bool,
     /// Words of commands that have to fail.
     pub(super) negated: Vec<String>,
 }
@@ -113,7 +115,7 @@ pub(super) struct Reader {
 impl Reader {
     /// Reads a text.
     pub(super) fn of(text: &str) -> Self {
-        let mut reader = Self::default();
+        let mut reader = Self { only_looks: looking::runs_nothing(text), ..Self::default() };
         reader.read(text, Surroundings::default());
         reader
     }
@@ -248,6 +250,7 @@ impl Reader {
         for word in command.reads.iter().filter_map(|at| command.words.get(*at)) {
             match () {
                 () if program.is_empty() && around.of.is_used => self.add(std::slice::from_ref(word), Role::Read),
+                () if reads && self.only_looks => self.add(std::slice::from_ref(word), Role::LookedAt),
                 () if reads => self.comparisons.push(Comparison::with_output(word, &self.kept)),
                 () if compared::compares(&command.words) => {}
                 () if is_reader(program) || compared::sums(program) => {
@@ -361,7 +364,9 @@ impl Reader {
         self.comparisons.extend(Comparison::with_patterns(command, program, around.before, &self.kept));
         self.add(operands, role);
         if around.after.is_empty() && command.piped {
-            let (scripts, given) = (compared::scripts(command, program), compared::given(command, &self.kept));
+            // Where something looks at what it prints, its script is the program under test.
+            let scripts = if around.of.is_used { Vec::new() } else { compared::scripts(command, program) };
+            let given = compared::given(command, &self.kept);
             let given = if around.of.is_used || kept || !compared::is_asked(program) { Vec::new() } else { given };
             let compared = scripts.iter().chain(&given);
             self.comparisons.extend(compared.map(|file| Comparison::with_output(file, &Kept::default())));
