@@ -174,7 +174,7 @@ fn of_cargo(name: &str, bases: &[String], known: Known) -> Vec<String> {
 fn of_go(pattern: &str, bases: &[String], root: &str) -> Vec<String> {
     let folder = pattern.trim_end_matches("/...");
     let paths = bases.iter().filter_map(|base| words::project_path(folder, base, root));
-    paths.filter(|path| words::looks_like_test(path)).collect()
+    paths.filter(|path| words::looks_like_test(path) || words::is_folder_of_tests(path)).collect()
 }
 
 fn is_module(word: &str) -> bool {

@@ -183,6 +183,10 @@ impl Named {
             if is_absent && !matches!(naming.role, Role::InCode | Role::Searched) {
                 meant.extend(paths.last().cloned());
             }
+            if by.of_go && naming.role == Role::Searched {
+                self.folders.extend(meant.into_iter().map(|path| (path.clone(), Part::of_go(&path))));
+                continue;
+            }
             // What is yet to be made may as well be the product, unless its name says otherwise.
             let may_come_out = is_absent && naming.role == Role::Expected && !names::expects(&naming.word);
             let is_untold = matches!(naming.role, Role::Compared | Role::InCode) || may_come_out;

@@ -146,6 +146,11 @@ pub(in crate::gate) fn is_in_tests(path: &str) -> bool {
     path.rsplit_once('/').is_some_and(|(folders, _)| folders.split('/').any(|folder| FOLDERS.contains(&folder)))
 }
 
+/// Tells whether a word ends with the name of a folder of tests: for what is given to a runner.
+pub(in crate::gate) fn is_folder_of_tests(word: &str) -> bool {
+    FOLDERS.contains(&name(word.trim_end_matches("/...").trim_end_matches('/')))
+}
+
 /// Tells whether only the end of its name makes a path look like a test, as in `ab_test.py`.
 pub(in crate::gate) fn is_test_by_its_end(path: &str) -> bool {
     let name = name(path);

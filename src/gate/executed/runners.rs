@@ -96,6 +96,27 @@ static NAMED: LazyLock<Vec<(Regex, Runner)>> = LazyLock::new(|| {
     NAMES.iter().filter_map(read).collect()
 });
 
+/// Options of runners behind which a name comes.
+const VALUED: [&str; 8] = ["-k", "-m", "-run", "-t", "-g", "-n", "-p", "--grep"];
+
+/// Returns the folders of tests, by their names, that a command gives to a runner which takes the tests in them. In
+/// `go test` that word is none.
+pub(super) fn folders(command: &[String]) -> Vec<String> {
+    let runners = started_by(command);
+    let takes_folders =
+        runners.iter().any(|runner| !matches!(runner, Runner::Cargo | Runner::Nextest | Runner::Doctest));
+    if !takes_folders || runners.len() == ALL.len() {
+        return Vec::new();
+    }
+    let subcommand = BY_A_WORD.iter().find_map(|(program, told_by, _)| {
+        let at = command.iter().position(|word| words::name(word) == *program)?;
+        Some(at + 1 + command[at + 1..].iter().position(|word| told_by.contains(&word.as_str()))?)
+    });
+    let is_own = |at: usize| Some(at) != subcommand && !VALUED.contains(&command[at - 1].as_str());
+    let places = (1..command.len()).filter(|at| is_own(*at) && words::is_folder_of_tests(&command[*at]));
+    places.map(|at| command[at].clone()).collect()
+}
+
 /// Returns the runners that a command starts.
 pub(super) fn started_by(command: &[String]) -> Vec<Runner> {
     let names: Vec<&str> = command.iter().map(|word| words::name(word)).collect();

@@ -532,3 +532,40 @@ fn what_the_product_is_fed_with_is_told_of_and_not_pinned() {
         assert_eq!(pinned_now(&bench, text), [expected], "{text}");
     }
 }
+
+#[test]
+fn a_folder_test_that_a_runner_is_given_is_pinned() {
+    let bench = Bench::new();
+    for run in
+        ["node --test test/", "node --test ./test/", "npx mocha test/", "python3 -m pytest -q test/", "prove -r test/"]
+    {
+        assert_eq!(pinned_now(&bench, run), ["-test"], "{run}");
+    }
+    for run in ["go test ./test/...", "python3 -m unittest discover -s test"] {
+        assert_eq!(pinned_now(&bench, run), ["-test"], "{run}");
+    }
+    bench.write("test/a_test.go", "x\n");
+    for run in [
+        "node --test test/",
+        "node --test test",
+        "pytest test",
+        "pytest -q test/ | tail -1",
+        "npx mocha test",
+        "npx jest test",
+        "npx vitest run test",
+        "go test ./test/...",
+        "go test ./test",
+        "python3 -m unittest discover -s test",
+        "prove test",
+    ] {
+        assert_eq!(pinned_now(&bench, run), ["test/a_test.go"], "{run}");
+        let check = bench.approve(Check { rules: Rules::Now, ..Check::command(run) });
+        assert_eq!(unpinned_script(&bench.project, &check), None, "{run}");
+    }
+    // The twins: there it is a word of a command, or the name of a case.
+    for run in
+        ["go test ./...", "cargo test test", "npm test", "pytest -k test", "sh app.sh test", "python3 manage.py test"]
+    {
+        assert_eq!(pinned_now(&bench, run), [""; 0], "{run}");
+    }
+}

@@ -265,7 +265,10 @@ impl Reader {
     fn take_interpreter(&mut self, words: &[String], operands: &[String], around: &Around) {
         let program = words::name(&words[0]);
         let script = words::behind_options(program, words[1..].iter().map(String::as_str)).map(str::to_owned);
-        let is_subcommand = |script: &str| matches!(program, "bun" | "deno") && script == "test";
+        let by_runner = words.iter().any(|word| word == "--test");
+        let is_subcommand = |script: &str| {
+            matches!(program, "bun" | "deno") && script == "test" || by_runner && words::is_folder_of_tests(script)
+        };
         if let Some(script) = script.filter(|script| operands.contains(script) && !is_subcommand(script)) {
             let at = operands.iter().position(|operand| *operand == script).unwrap_or_default();
             self.take_script(&script, &operands[at + 1..], around);
@@ -383,6 +386,12 @@ impl Reader {
             self.add(&kinds::tests(words), Role::Judges);
             self.add(&kinds::folders(words), Role::Searched);
         }
+        let folders = runners::folders(words);
+        // Of a bare word that is not there nobody knows that it is a path.
+        let of_go = words.iter().any(|word| words::name(word) == "go");
+        let spelled = folders.iter().filter(|folder| folder.contains('/') && !of_go).cloned().collect::<Vec<_>>();
+        self.add(&spelled, Role::Judges);
+        self.add(&folders, Role::Searched);
         if (1..runners::ALL.len()).contains(&runners::started_by(words).len()) {
             let is_value = |word: &str| words.iter().any(|whole| whole.ends_with(&format!("={word}")));
             let files = operands.iter().filter(|word| {
