@@ -125,7 +125,7 @@ pub fn unpinned_script(project: &Project, check: &Check) -> Option<String> {
     let root = project.root().to_string_lossy();
     let root = root.trim_end_matches('/');
     let script = executed::sole_script(&check.run)?;
-    let bases = named::bases(&words::words(&words::spelled_out(&check.run)), &check.cwd, root);
+    let bases = named::bases_in_project(&words::words(&words::spelled_out(&check.run)), &check.cwd, root);
     let paths: Vec<String> = bases.iter().filter_map(|base| words::project_path(&script, base, root)).collect();
     let is_there = |path: &&String| Known::InFolder(project.root()).holds(path);
     let path = paths.iter().find(is_there).or(paths.last())?;

@@ -127,11 +127,16 @@ pub(in crate::gate) fn guesses(words: &[String], bases: &[String], root: &str, k
         let read = |paths: Vec<String>| -> Vec<String> {
             paths.into_iter().filter_map(|path| words::project_path(&path, ".", root)).collect()
         };
+        let of_pytest = words[..at].iter().any(|word| word == "pytest") && !words.iter().any(|word| word == "--pyargs");
         let of_a_crate = word.starts_with("--test=") || behind(&["--test"]);
         let absent = match () {
             () if !said => Vec::new(),
             () if of_a_crate => Vec::new(),
             () if word.ends_with("/...") || is_folder => paths.last().cloned().into_iter().collect(),
+            // There it is the path of a folder.
+            () if of_pytest && !word.contains('.') => {
+                vec![format!("{}/{word}", bases.last().map_or(".", String::as_str))]
+            }
             () => absent_module(word, bases.last().map_or(".", String::as_str)),
         };
         let (paths, absent) = (read(paths), read(absent));

@@ -41,6 +41,8 @@ struct By<'a> {
     root: &'a str,
     known: Known<'a>,
     rules: Rules,
+    /// The text goes to a folder that is not the project's.
+    leaves: bool,
     /// The text starts `go`, which tells tests by their names.
     of_go: bool,
 }
@@ -65,9 +67,13 @@ impl Named {
             named
                 .memory
                 .extend(words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)));
-            let bases = bases(&words, &check.cwd, root);
+            let bases = match check.rules {
+                Rules::First => bases(&words, &check.cwd, root),
+                Rules::Now => bases_in_project(&words, &check.cwd, root),
+            };
+            let leaves = words.windows(2).any(|pair| pair[0] == "cd" && words::is_elsewhere(&pair[1]));
             let of_go = check.rules == Rules::Now && words.iter().any(|word| words::name(word) == "go");
-            let by = By { bases: &bases, root, known, rules: check.rules, of_go };
+            let by = By { bases: &bases, root, known, rules: check.rules, leaves, of_go };
             let mut guesses = guessed::guesses(&words, &bases, root, known);
             let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
             let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
@@ -121,9 +127,10 @@ impl Named {
             let is_path = |word: &str, path: &str| {
                 let spelled = match rules {
                     Rules::First => words::is_spelled_as_path(word),
-                    Rules::Now => words::is_spelled_as_test(word) && !is_begin_of_path(word),
+                    Rules::Now => words::is_spelled_as_test(word) && !is_begin_of_path(word) && may_be_absent(word, by),
                 };
-                spelled && decides(path) || words::is_pattern(path) || known.holds(path)
+                let is_pattern = words::is_pattern(path) && (rules == Rules::First || !is_code(word));
+                spelled && decides(path) || is_pattern || known.holds(path)
             };
             let tests = paths.filter(|(_, path)| words::looks_like_test(path));
             let of_product = rules == Rules::Now && folders::holds_product(base, known, namings);
@@ -180,7 +187,8 @@ impl Named {
             let is_there = |path: &&String| by.known.holds(path) || words::is_pattern(path);
             let mut meant: Vec<String> = paths.iter().filter(is_there).cloned().collect();
             let is_absent = meant.is_empty();
-            if is_absent && !matches!(naming.role, Role::InCode | Role::Searched) {
+            let is_elsewhere = by.leaves && naming.role == Role::Judges && !naming.word.contains('/');
+            if is_absent && !is_elsewhere && !matches!(naming.role, Role::InCode | Role::Searched) {
                 meant.extend(paths.last().cloned());
             }
             if by.of_go && naming.role == Role::Searched {
@@ -282,6 +290,20 @@ fn may_be_product(path: &str, roles: Option<&BTreeSet<Role>>, is_there: bool) ->
     is_outside && !words::is_pattern(path) && (is_input || has(Role::Valued) && is_weak)
 }
 
+/// Tells whether a word is a text of another language and no path.
+fn is_code(word: &str) -> bool {
+    word.contains(|c: char| ";()'\"&|\n".contains(c))
+}
+
+/// Tells whether a word, named as a test, can be the path of one that is not there: it means nothing in another folder that
+/// the text enters, and alone it ends as a program.
+fn may_be_absent(word: &str, by: By) -> bool {
+    let mut paths = by.bases.iter().filter_map(|base| words::project_path(word, base, by.root));
+    let file = word.split("::").next().unwrap_or_default();
+    let is_program = names::is_code(file) || names::is_test_of_a_kind(file) || names::expects(file);
+    !is_code(word) && (word.contains('/') || is_program && !by.leaves) && !paths.any(|path| by.known.holds(&path))
+}
+
 /// Returns the folder in which the text starts.
 fn at_start(by: By) -> String {
     by.bases.first().cloned().unwrap_or_default()
@@ -303,6 +325,13 @@ fn roles(namings: &[executed::Naming], base: &str, root: &str) -> Roles {
         }
     }
     roles
+}
+
+/// Returns the same, without those that do not lie in the project, such as `$TMPDIR/w`.
+pub(in crate::gate) fn bases_in_project(words: &[String], cwd: &str, root: &str) -> Vec<String> {
+    let is_known = |at: usize| words[at] != "cd" || words.get(at + 1).is_none_or(|folder| !words::is_elsewhere(folder));
+    let own: Vec<String> = (0..words.len()).filter(|at| is_known(*at)).map(|at| words[at].clone()).collect();
+    bases(&own, cwd, root)
 }
 
 /// Returns the folders in which the words of a text may be read: the check's own and each that it changes to.

@@ -19,7 +19,7 @@ pub(in crate::gate) const INTERPRETERS: [&str; 11] =
 const CODE: [&str; 3] = ["-c", "-m", "--eval"];
 
 /// Other options of theirs behind which a value comes.
-const VALUED: [&str; 6] = ["-W", "-X", "-r", "--require", "--import", "-I"];
+const VALUED: [&str; 8] = ["-W", "-X", "-r", "--require", "--import", "-I", "--rcfile", "--init-file"];
 
 /// Folders that hold tests. Bare `test` and `e2e` are commands or script names far more often than folders.
 const FOLDERS: [&str; 6] = ["test", "tests", "__tests__", "e2e", "spec", "specs"];
@@ -139,6 +139,13 @@ pub(in crate::gate) fn looks_like_test(path: &str) -> bool {
     let ended = parts.len() > 1 && (named || parts[1..].iter().any(|part| is_mark(part)));
     let begun = name.starts_with("test_") && (parts.len() > 1 || !folders.is_empty());
     in_folder || is_folder || ended || begun
+}
+
+/// Tells whether a word is a path in a folder that is not the project's.
+pub(in crate::gate) fn is_elsewhere(word: &str) -> bool {
+    let plain = word.replacen("${", "$", 1).replacen('}', "", 1);
+    let folder = plain.split('/').next().unwrap_or_default();
+    matches!(folder, "$TMPDIR" | "$TMP" | "$TEMP" | "$HOME" | "$RUNNER_TEMP") || word.starts_with("/tmp/")
 }
 
 /// Tells whether a path lies in a folder of tests.

@@ -569,3 +569,35 @@ fn a_folder_test_that_a_runner_is_given_is_pinned() {
         assert_eq!(pinned_now(&bench, run), [""; 0], "{run}");
     }
 }
+
+#[test]
+fn what_no_test_can_be_is_not_pinned_as_absent() {
+    let bench = Bench::new();
+    bench.write("lesson1/test_answer.py", "x\n");
+    bench.write("tests/a.sh", "x\n");
+    for (run, expected) in [
+        ("node -e 'const m=require(\"./app.js\");require(\"assert\").equal(m.shout(\"a\"),\"A\")'", vec![]),
+        ("node -e \"if (require('./app.js').x!==2) process.exit(1)\"", vec![]),
+        ("node --input-type=module -e 'import {x} from \"./app.mjs\"; if (x!==1) process.exit(1)'", vec![]),
+        ("git clone -q . \"$TMPDIR/w\"; cd \"$TMPDIR/w\"; sh tests/a.sh", vec!["tests/a.sh"]),
+        ("git clone -q . \"$TMPDIR/w\"; cd \"$TMPDIR/w\"; sh tests/b.sh", vec!["-tests/b.sh"]),
+        ("cd \"$TMPDIR\"; python3 test_x.py", vec![]),
+        ("mkdir \"${TMPDIR}/w\"; cd \"${TMPDIR}/w\"; sh test.sh", vec![]),
+        ("cd lesson1 && python3 test_answer.py", vec!["lesson1/test_answer.py"]),
+        ("sh -c 'cd tests; sh a.sh'", vec!["tests/a.sh"]),
+        ("python3 -c \"import tests.run\"", vec![]),
+        ("bash --rcfile x tests/a.sh", vec!["tests/a.sh"]),
+        ("python3 -m pytest e2e", vec!["-e2e"]),
+        // The twins.
+        ("cd lesson1 && python3 test_other.py", vec!["-lesson1/test_other.py", "-test_other.py"]),
+        ("python3 test_x.py", vec!["-test_x.py"]),
+        ("bash -c 'sh tests/b.sh'", vec!["-tests/b.sh"]),
+    ] {
+        assert_eq!(pinned_now(&bench, run), expected, "{run}");
+        let check = bench.approve(Check { rules: Rules::Now, ..Check::command(run) });
+        let told = unpinned_script(&bench.project, &check).into_iter();
+        let told: Vec<String> = told.chain(unpinned_patterns(&bench.project, &check, &bench.files)).collect();
+        assert!(told.iter().all(|word| !word.contains(['(', '{'])), "{run}: {told:?}");
+    }
+    assert_eq!(pinned_now(&Bench::new(), "python3 -m pytest -q tests"), ["-tests"]);
+}

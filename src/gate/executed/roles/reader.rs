@@ -267,7 +267,9 @@ impl Reader {
         let script = words::behind_options(program, words[1..].iter().map(String::as_str)).map(str::to_owned);
         let by_runner = words.iter().any(|word| word == "--test");
         let is_subcommand = |script: &str| {
-            matches!(program, "bun" | "deno") && script == "test" || by_runner && words::is_folder_of_tests(script)
+            !program.ends_with("sh") && script.contains(|c: char| c.is_whitespace() || "(){};='\"".contains(c))
+                || matches!(program, "bun" | "deno") && script == "test"
+                || by_runner && words::is_folder_of_tests(script)
         };
         if let Some(script) = script.filter(|script| operands.contains(script) && !is_subcommand(script)) {
             let at = operands.iter().position(|operand| *operand == script).unwrap_or_default();
