@@ -310,7 +310,11 @@ fn read_baseline(value: &Value) -> Result<Baseline, Fault> {
         check: text("check").unwrap_or_default(),
         since: text("since"),
         unprepared: value["unprepared"] == true,
-        skips: count("tests").zip(count("skipped")).map(|(tests, skipped)| Skips { tests, skipped }),
+        skips: count("tests").zip(count("skipped")).map(|(tests, skipped)| Skips {
+            tests,
+            skipped,
+            expected: count("expected"),
+        }),
         chose_none: value["chose_none"] == true,
     })
 }

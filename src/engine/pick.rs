@@ -110,6 +110,13 @@ pub fn unapproved(feature: &Feature) -> String {
     let id = &feature.id;
     let pins = feature.check.as_ref().map(|check| &check.pins);
     let is_approved = |path: &&String| matches!(pins.and_then(|pins| pins.get(*path)), Some(Some(_)));
+    let fewer = feature.unapproved.iter().find(|what| gate::is_fewer(what));
+    if let Some(pass) = fewer {
+        return format!(
+            "{id} waits for a person: all that there is, is {pass}; `longhaul accept {id} --reason TEXT` vouches for it, if \
+             that is as it should be; `longhaul feature reopen {id}` has it tried again"
+        );
+    }
     let (by_name, files): (Vec<&String>, Vec<&String>) =
         feature.unapproved.iter().partition(|what| gate::is_tests_by_name(what));
     if let ([name, ..], []) = (by_name.as_slice(), files.as_slice()) {

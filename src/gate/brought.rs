@@ -20,17 +20,6 @@ pub fn is_tests_by_name(unapproved: &str) -> bool {
     unapproved.starts_with(TESTS_BY_NAME)
 }
 
-/// Refuses a pass in which tests were skipped that ran before any work: the code under test may have had that done.
-pub(in crate::gate) fn refuse_skips(trial: &mut Trial, check: &Check, red: Option<&Red>) {
-    let before = red.and_then(|red| red.skips).filter(|_| check.rules == Rules::Now);
-    let more = trial.skips.zip(before).and_then(|(now, before)| now.beyond(before));
-    if let (Finding::Passed, Some(more)) = (trial.finding, more) {
-        trial.finding = Finding::Failed;
-        let tests = if more == 1 { "1 test was".to_owned() } else { format!("{more} tests were") };
-        trial.add(&format!("exit code 0, but {tests} skipped that ran before the work"));
-    }
-}
-
 /// Refuses a pass of tests that the check chooses by their names and that were not there before any work: the approved files
 /// of tests are as they were, so that something else brought them. Returns how the check chooses them.
 pub(in crate::gate) fn refuse_chosen(
@@ -39,7 +28,6 @@ pub(in crate::gate) fn refuse_chosen(
     files: &CheckFiles,
     red: Option<&Red>,
 ) -> Option<String> {
-    let holds_tests = |path: &String| names::is_code(path) && !names::is_data(path) && !from_git::is_script(path, b"");
     let mut pins = check.pins.iter().filter(|(path, pin)| pin.is_some() && checkout::is_of_project(path));
     let is_new = red.is_some_and(|red| red.chose_none) && pins.any(|(path, _)| holds_tests(path));
     if trial.finding != Finding::Passed || check.rules != Rules::Now || !is_new {
@@ -52,6 +40,11 @@ pub(in crate::gate) fn refuse_chosen(
          files, so nobody approved it"
     ));
     Some(format!("{TESTS_BY_NAME}{choice}` chooses"))
+}
+
+/// Tells whether a runner may find tests in a file of this name.
+pub(in crate::gate) fn holds_tests(path: &str) -> bool {
+    names::is_code(path) && !names::is_data(path) && !from_git::is_script(path, b"")
 }
 
 #[cfg(test)]

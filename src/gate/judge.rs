@@ -11,7 +11,6 @@ use crate::gate::Rules;
 use crate::gate::Site;
 use crate::gate::Verdict;
 use crate::gate::brought::refuse_chosen;
-use crate::gate::brought::refuse_skips;
 use crate::gate::checkout;
 use crate::gate::checkout::Place;
 use crate::gate::checkout::Private;
@@ -122,14 +121,14 @@ impl Gate<'_> {
         let of_no_account = self.judge_changes(&mut trial, check, known, &looked.changed, &head.tree, pinned)?;
         circumstances.disclosed.extend(of_no_account);
         let red = known.red.as_ref().filter(|red| red.check == check.digest());
-        refuse_skips(&mut trial, check, red);
+        let fewer = self.refuse_fewer(&mut trial, check, red, pinned);
         let chosen = refuse_chosen(&mut trial, check, &self.files, red);
         if trial.finding == Finding::Passed && !self.is_earlier(red, &head) {
             trial.finding = Finding::AlreadyGreen;
             trial.add("no tree of before the work is recorded on which this check did not pass");
         }
         let wanted = self.wanted_beside(&trial, check, known, &others, &head.tree, pinned)?;
-        circumstances.unapproved.extend(wanted.into_iter().chain(chosen));
+        circumstances.unapproved.extend(wanted.into_iter().chain(chosen).chain(fewer));
         if let Some(red) = red {
             self.look_back(&mut trial, check, known, red, pinned)?;
         }

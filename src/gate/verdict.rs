@@ -338,9 +338,10 @@ impl Verdict {
         if self.trial.chose_none {
             baseline["chose_none"] = json!(true);
         }
-        if let Some(Skips { tests, skipped }) = self.trial.skips {
+        if let Some(Skips { tests, skipped, expected }) = self.trial.skips {
             baseline["tests"] = json!(tests);
             baseline["skipped"] = json!(skipped);
+            baseline["expected"] = json!(expected);
         }
         baseline
     }

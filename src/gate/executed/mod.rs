@@ -42,6 +42,7 @@ pub(in crate::gate) use roles::sole_script;
 pub(in crate::gate) use roles::starts_other_runner;
 use runners::Runner;
 pub use skips::Skips;
+pub(in crate::gate) use skips::skipped_tests;
 use std::path::Path;
 use steps::Read;
 use steps::Step;

@@ -207,3 +207,34 @@ fn work_that_is_refused_for_what_the_build_made_is_told_the_nearest_way_out() {
     project.run(["run", "--sessions", "1"]).exits(0);
     assert_eq!(project.status("built"), "proven");
 }
+
+/// A test that is skipped for good reason once the work is there: attempts were used up, and no way out was named.
+#[test]
+fn a_test_that_the_work_lets_skip_itself_waits_for_a_person_who_can_accept_it() {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        return skipped("there is no python3");
+    }
+    let test = "import unittest\nimport app\n\nclass A(unittest.TestCase):\n    def test_sum(self):\n        \
+                self.assertEqual(app.add(1, 2), 3)\n\n    def test_colour(self):\n        if not app.has_colour():\n            \
+                self.skipTest('no colour here')\n";
+    let check = "python3 -m unittest -v test_app.py";
+    let project = Project::ready();
+    project.write("app.py", "\n");
+    project.write("test_app.py", test);
+    project.git(["add", "-A"]);
+    project.git(["commit", "-q", "-m", "tests"]);
+    let project = project.feature("f", check);
+    let works = "printf 'def add(a, b):\\n    return a + b\\n\\n\\ndef has_colour():\\n    return False\\n' >app.py";
+    let project = project.model([does(works)]);
+
+    let run = project.run(["run"]);
+
+    run.exits(4)
+        .tells("f waits for a person")
+        .tells("1 test was skipped that ran before the work (skipped: `test_colour");
+    run.tells("`longhaul accept f --reason TEXT` vouches for it");
+    assert_eq!(project.status("f"), "waiting");
+    assert_eq!(project.stored("f")["attempts"], 1);
+    project.run(["accept", "f", "--reason", "there is no colour"]).exits(0);
+    assert_eq!(project.status("f"), "accepted");
+}

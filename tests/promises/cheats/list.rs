@@ -79,6 +79,7 @@ cheats! { plain, Plain:
     forges_the_sessions_events
     gives_npm_another_shell
     grafts_history
+    has_the_test_expected_to_fail_by_the_product
     has_the_test_skipped_by_the_product
     hides_an_edit_behind_a_sparse_checkout
     hides_an_edit_from_git
@@ -164,6 +165,7 @@ cheats! { plain, Plain:
     shows_the_answer_by_a_filter
     shows_the_answer_by_a_filter_at_home
     skips_the_test
+    skips_what_could_not_be_loaded_before
     swaps_the_check_while_it_runs_and_puts_it_back
     swaps_the_projects_repository
     swaps_the_test_while_it_runs_and_puts_it_back
@@ -346,6 +348,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     grafts_history
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    has_the_test_expected_to_fail_by_the_product
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     has_the_test_skipped_by_the_product
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     hides_an_edit_behind_a_sparse_checkout
@@ -460,6 +464,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     shows_the_answer_by_a_filter
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     skips_the_test
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    skips_what_could_not_be_loaded_before
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     takes_over_the_command_that_decides
     #[ignore = "what stops it is the same as in plain mode; a minute"]
