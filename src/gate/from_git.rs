@@ -4,6 +4,9 @@ use crate::gate::Check;
 use crate::gate::Gate;
 use crate::gate::Known;
 use crate::gate::checkout;
+use crate::gate::executed::Naming;
+use crate::gate::executed::Role;
+use crate::gate::names;
 use crate::gate::words;
 use crate::project::Entry;
 use crate::project::path_of;
@@ -36,6 +39,9 @@ const ATTRIBUTES: usize = 100 * 1024 * 1024;
 /// Options of git itself behind which a value comes.
 const VALUED: [&str; 5] = ["-C", "-c", "--git-dir", "--work-tree", "--namespace"];
 
+/// Names, without their ending, of files that hold what is expected.
+const WANTED: [&str; 3] = ["want", "wanted", "expect"];
+
 /// Tells whether a text calls git for files.
 pub(in crate::gate) fn takes_files(text: &str) -> bool {
     calls(text, &GIVING)
@@ -51,8 +57,37 @@ pub(in crate::gate) fn makes_archive(text: &str) -> bool {
     calls(text, &["archive"])
 }
 
+/// Returns what judges or is expected by its name among such words as `HEAD:tests/a.sh`, by which a text that calls git for
+/// files means them in a commit. Any other may be the product.
+pub(in crate::gate) fn namings_in_commits(text: &str) -> Vec<Naming> {
+    if !takes_files(text) {
+        return Vec::new();
+    }
+    let naming = |word: &String| {
+        let (commit, path) = word.split_once(':')?;
+        let is_plain = !path.is_empty() && !path.starts_with('/') && !path.contains(['$', ':', '`']);
+        let role = role(path).filter(|_| is_plain && !commit.contains(['=', '"', '\'']))?;
+        Some(Naming { word: path.to_owned(), role })
+    };
+    words_of(&words::spelled_out(text)).iter().filter_map(naming).collect()
+}
+
+fn role(path: &str) -> Option<Role> {
+    let stem = words::name(path).split('.').next().unwrap_or_default();
+    match path {
+        _ if names::expects(path) || WANTED.contains(&stem) => Some(Role::Expected),
+        _ if words::looks_like_test(path) || names::judges(path, &[]) => Some(Role::Judges),
+        _ => None,
+    }
+}
+
+/// A text between `<( )` is run as one between `$( )` is.
+fn words_of(text: &str) -> Vec<String> {
+    words::words(&text.replace("<(", "$("))
+}
+
 fn calls(text: &str, commands: &[&str]) -> bool {
-    let words = words::words(text);
+    let words = words_of(text);
     let calls = words.iter().enumerate().filter(|(_, word)| words::name(word) == "git");
     calls.into_iter().any(|(at, _)| command(&words[at + 1..]).is_some_and(|command| commands.contains(&command)))
 }
@@ -186,6 +221,24 @@ mod tests {
         }
         assert!(touches("tests", "unit/b.sh export-ignore") && !touches("src", "b.sh export-ignore"));
         assert!(makes_archive("git archive HEAD | tar x") && !makes_archive("git show HEAD:a"));
+    }
+
+    #[test]
+    fn files_in_a_commit_that_decide_by_their_names_are_found() {
+        let found = |text: &str| -> Vec<(String, Role)> {
+            namings_in_commits(text).into_iter().map(|naming| (naming.word, naming.role)).collect()
+        };
+        for (text, path, role) in [
+            ("git show HEAD:tests/a.sh | sh", "tests/a.sh", Role::Judges),
+            ("git cat-file -p HEAD~1:./tests/a.sh | sh", "./tests/a.sh", Role::Judges),
+            ("sh app.sh | cmp - <(git cat-file blob main:want.txt)", "want.txt", Role::Expected),
+            ("test \"$(sh app.sh)\" = \"$(git show :expected.txt)\"", "expected.txt", Role::Expected),
+        ] {
+            assert!(found(text).contains(&(path.to_owned(), role)), "{text}: {:?}", found(text));
+        }
+        for text in ["git show HEAD:app.sh | sh", "git show HEAD:$t | sh", "curl a:tests/a.sh", "git show HEAD"] {
+            assert!(found(text).is_empty(), "{text}");
+        }
     }
 
     #[test]

@@ -78,11 +78,14 @@ impl Named {
             let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
             let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
             let paths: Vec<&String> = paths.collect();
-            let namings = match check.rules {
+            let mut namings = match check.rules {
                 Rules::First => Vec::new(),
                 Rules::Now if text.is_for_shell() => executed::namings(&text.text, &written),
                 Rules::Now => executed::namings_in_code(&text.text),
             };
+            if check.rules == Rules::Now {
+                namings.extend(from_git::namings_in_commits(&text.text));
+            }
             let imported = imported(&namings);
             let is_file = |word: &String| check.rules == Rules::Now && word.ends_with(".py");
             guesses.retain(|guess| guess.said || !imported.contains(&words[guess.at]) && !is_file(&words[guess.at]));

@@ -183,6 +183,7 @@ cheats! { plain, Plain:
     turns_the_test_into_a_link
     turns_the_tests_folder_into_a_link
     weakens_what_the_test_loads
+    weakens_a_test_that_git_shows
     writes_a_fixture_anew
     writes_a_folder_of_what_is_expected
     writes_a_wanted_file_without_a_telling_name
@@ -484,6 +485,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     weakens_what_the_test_loads
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_a_fixture_anew
+    weakens_a_test_that_git_shows
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_a_folder_of_what_is_expected
     #[ignore = "what stops it is the same as in plain mode; a minute"]
