@@ -60,6 +60,7 @@ pub use closure::untold_expectations;
 pub use closure::unwritten_test;
 pub use each::harmless_before;
 pub use each::sourced;
+pub use each::takes_the_list;
 pub use each::unseen_in;
 pub use executed::Skips;
 pub use fewer::is_fewer;

@@ -98,6 +98,13 @@ fn warn_of_its_text(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
     if let Some((command, way_out)) = gate::unseen_in(&check.run) {
         ws.warn(format!("a failure in `{command}`, in the check of {}, is seen by nobody: {way_out}", feature.id));
     }
+    if let Some(command) = gate::takes_the_list(&check.run) {
+        ws.warn(format!(
+            "in the check of {}, `{command}` can read what is left of the list that the loop around it reads, and nobody would \
+             see that: write `{command} </dev/null`",
+            feature.id
+        ));
+    }
     warn_of_sourced(ws, feature, check);
     for pattern in gate::unpinned_patterns(&ws.project, check, scripts) {
         ws.warn(format!(

@@ -238,3 +238,14 @@ fn a_test_that_the_work_lets_skip_itself_waits_for_a_person_who_can_accept_it() 
     project.run(["accept", "f", "--reason", "there is no colour"]).exits(0);
     assert_eq!(project.status("f"), "accepted");
 }
+
+#[test]
+fn a_program_that_may_take_the_rest_of_a_list_is_warned_of() {
+    let project = Project::ready();
+    let add = |id: &str, check: &str| project.run(["feature", "add", "--id", id, "--title", id, "--check", check]);
+    let eats = add("a", "ls tests/*.sh | while read -r t; do sh \"$t\"; done");
+    eats.exits(0).tells("can read what is left of the list").tells("write `sh \"$t\" </dev/null`");
+    let leaves = add("b", "ls tests/*.sh | while read -r t; do sh \"$t\" </dev/null; done");
+    leaves.exits(0);
+    assert!(!leaves.stderr.contains("can read what is left"), "{}", leaves.stderr);
+}
