@@ -6,6 +6,8 @@ pub mod duration;
 use jiff::Timestamp;
 use jiff::civil::Date;
 use jiff::tz::Offset;
+use std::time::Duration;
+use std::time::SystemTime;
 
 /// Tells the wall-clock time; order and limits never depend on it.
 #[derive(Clone, Copy, Debug, Default)]
@@ -33,4 +35,14 @@ impl Clock {
     pub fn today(&self) -> Date {
         Offset::UTC.to_datetime(self.now()).date()
     }
+}
+
+/// Returns a time for a file, so many seconds after the epoch.
+pub fn file_time(seconds: u64) -> SystemTime {
+    SystemTime::UNIX_EPOCH + Duration::from_secs(seconds)
+}
+
+/// Returns the time that a file written now has.
+pub fn file_time_now() -> SystemTime {
+    SystemTime::now()
 }

@@ -13,9 +13,12 @@ use crate::gate::stage::PinnedBytes;
 use crate::gate::verdict::Trial;
 use crate::gate::written::Written;
 use crate::project::Head;
+use crate::project::freshen;
+use crate::project::is_built;
 use crate::project::is_lock_file;
 use crate::project::listed;
 use crate::project::path_of;
+use anyhow::Context;
 use anyhow::Result;
 use std::collections::BTreeSet;
 use std::path::PathBuf;
@@ -107,6 +110,12 @@ impl Gate<'_> {
                  and out of git with `git rm --cached FILE`"
             )));
         }
+        if trial.finding == Finding::Passed && self.are_built_alike(check, known, changed, tree, pinned)? {
+            return Ok(Some(format!(
+                "built anew by the check, which passes too with what is committed: {files}; it belongs into `.gitignore`, and \
+                 out of git with `git rm --cached FILE`"
+            )));
+        }
         let way_out = if *mode_alone { MODE } else { ANEW };
         refuse(trial, &format!("the check changed tracked files: {files}; {way_out}"));
         Ok(None)
@@ -142,6 +151,32 @@ impl Gate<'_> {
         staged.seal(&self.project.entries(tree)?)?;
         let trial = self.run(check, 1, &staged)?;
         Ok(trial.finding == Finding::Passed && self.changed_by(check, &staged).paths.is_empty())
+    }
+
+    /// Tells whether these files are what compilers make, and the check passes too where it takes the committed ones for up to
+    /// date: a build of the same source can differ, such as by the path of the folder.
+    fn are_built_alike(
+        &self,
+        check: &Check,
+        known: &Known,
+        changed: &Changed,
+        tree: &str,
+        pinned: PinnedBytes,
+    ) -> Result<bool> {
+        let is_pinned = |path: &String| matches!(check.pins.get(path), Some(Some(_)));
+        if changed.place != Place::Clean || changed.paths.iter().any(is_pinned) {
+            return Ok(false);
+        }
+        let site = self.site(check, known, tree)?;
+        let Ok(staged) = self.stage(check, &site, tree, pinned)? else { return Ok(false) };
+        let paths: Vec<PathBuf> = changed.paths.iter().map(|path| staged.folder.join(path_of(path))).collect();
+        if staged.place != Place::Clean || !paths.iter().all(|path| is_built(path)) {
+            return Ok(false);
+        }
+        for path in &paths {
+            freshen(path).with_context(|| format!("could not give `{}` a new time", path.display()))?;
+        }
+        Ok(self.run(check, 1, &staged)?.finding == Finding::Passed)
     }
 
     /// Tells whether none of these files was there when the check was first judged. Of a commit that is gone nothing is known.

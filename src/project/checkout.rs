@@ -3,6 +3,7 @@
 use super::Marks;
 use super::Project;
 use super::blob_id;
+use super::built;
 use super::command::Elsewhere;
 use super::command::refusal;
 use super::filters;
@@ -146,9 +147,15 @@ impl Project {
         let read = ["read-tree", "--reset", "-u", tree];
         let written = self.git_elsewhere(place, &[&whole[..], &without, &read].concat(), None);
         written.map_err(|error| refusal(&error).map_or(error, |why| NotLaidOut(why).into()))?;
+        let entries = self.entries(tree)?;
+        if built::age(&place.folder, &entries).context("could not give built files their time")? {
+            // Else what asks git by its index alone would be told that they differ; whatever does differ is seen later.
+            let refresh = ["update-index", "-q", "--refresh"];
+            self.git_elsewhere(place, &[&whole[..], &without, &refresh].concat(), None).ok();
+        }
         let mut missing = Vec::new();
         let known = self.submodules(&place.folder)?;
-        for entry in self.entries(tree)?.into_iter().filter(|entry| entry.kind == EntryKind::Submodule) {
+        for entry in entries.into_iter().filter(|entry| entry.kind == EntryKind::Submodule) {
             let name = name_of(entry.path.as_os_str().as_bytes());
             // Of a repository that is no submodule, nobody else has the commit.
             let there = if known.contains(&name) { self.check_out_submodule(&entry, place) } else { Err(vec![name]) };

@@ -161,7 +161,12 @@ impl Project {
         leftover.left_out.extend(Vec::into_iter(unreadable).map(|path| (path, UNREADABLE.into())));
         leftover.revealing = take.iter().filter(|path| self.reveals(path)).cloned().collect();
         leftover.large = take.iter().filter(|path| self.size(path) > LARGE).cloned().collect();
-        let made: (Vec<String>, Vec<String>) = untracked.into_iter().partition(|path| is_made_by_tools(&lossy(path)));
+        let tracked =
+            if untracked.iter().any(|path| object_end(path).is_some()) { self.tracked_names()? } else { Vec::new() };
+        let is_object =
+            |path: &str| object_end(path).is_some_and(|end| !tracked.iter().any(|known| known.ends_with(end)));
+        let made: (Vec<String>, Vec<String>) =
+            untracked.into_iter().partition(|path| is_made_by_tools(&lossy(path)) || is_object(path));
         leftover.made_by_tools = made.0;
         for path in made.1.into_iter().filter(|path| !self.is_untouched(path, before)) {
             match self.reason_to_leave_out(&path) {
@@ -214,6 +219,12 @@ impl Project {
         self.git_changing_line(&[&["-c", &name, "-c", &mail], args].concat())
     }
 
+    /// Lists what git tracks or is to track.
+    fn tracked_names(&self) -> Result<Vec<String>> {
+        let listing = self.git(&["ls-files", "-z"], None)?;
+        Ok(listing.split(|byte| *byte == 0).filter(|path| !path.is_empty()).map(name_of).collect())
+    }
+
     /// Tells whether a path leads through a link, to nothing, or to a pipe, socket or device.
     fn cannot_be_added(&self, path: &str) -> bool {
         let kind = |path: &Path| self.root.join(path).symlink_metadata().map(|metadata| metadata.file_type());
@@ -261,6 +272,11 @@ impl Project {
 /// Returns a name for what only looks at it.
 fn lossy(name: &str) -> String {
     String::from_utf8_lossy(&bytes_of(name)).into_owned()
+}
+
+/// Returns the end of a name of what a compiler makes of a source; a project that wants such in its commits tracks some.
+fn object_end(path: &str) -> Option<&'static str> {
+    [".o", ".obj", ".class", ".pyc"].into_iter().find(|end| path.ends_with(end))
 }
 
 /// Tells whether a tool makes this anew whenever it is missing; in a commit it would differ after every run.

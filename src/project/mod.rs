@@ -5,6 +5,7 @@
 
 mod aside;
 mod beneath;
+mod built;
 mod changes;
 mod checkout;
 mod command;
@@ -55,6 +56,8 @@ pub use beneath::content_beneath;
 pub use beneath::open_beneath;
 pub use beneath::open_id;
 pub use beneath::read_beneath;
+pub use built::freshen;
+pub use built::is_built;
 pub use changes::Changes;
 pub use changes::Marks;
 pub use changes::listed;

@@ -9,6 +9,7 @@ use serde_json::Value;
 mod approved;
 mod around;
 mod broken;
+mod built;
 mod checks;
 mod context;
 mod faults;

@@ -1,0 +1,1 @@
+echo 'int answer = 42;' >answer.h
