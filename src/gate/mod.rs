@@ -47,6 +47,7 @@ pub use checkout::Checkout;
 pub use checkout::Place;
 pub use checkout::Reuse;
 pub use checkout::Site;
+pub use checkout::outside;
 pub use checkout::site;
 pub use closure::Reading;
 pub use closure::closure;

@@ -19,6 +19,7 @@ use crate::event::Event;
 use crate::event::Sink;
 use crate::failure::Failure;
 use crate::failure::Kind;
+use crate::gate;
 use crate::gate::CheckFiles;
 use crate::gate::Gate;
 use crate::gate::Reuse;
@@ -124,9 +125,11 @@ impl<'a> Workspace<'a> {
                 .hint("run `longhaul init` there first")
                 .into());
         }
-        // Who works sets aside what is in the way.
-        if access != Access::Work {
-            project.require_readable()?;
+        match access {
+            // Checks would fail one after the other there.
+            Access::Work => drop(gate::outside(&settings.gate.scratch, project.root())?),
+            // Who works sets aside what is in the way.
+            _ => project.require_readable()?,
         }
         let run_lock = place.state.join("run.lock");
         let (lock, apart) = match access {

@@ -28,6 +28,7 @@ pub(in crate::gate) use prepared::Prepared;
 pub use prepared::Reuse;
 pub(in crate::gate) use prepared::named_in;
 pub(in crate::gate) use private::Private;
+pub use private::outside;
 
 use crate::project::Entry;
 use crate::project::EntryKind;

@@ -21,17 +21,25 @@ pub(in crate::gate) struct Private {
     pub objects: Option<PathBuf>,
 }
 
+/// Returns the folder for temporary files, links followed, or says that none can be had there.
+pub fn outside(scratch: &Path, root: &Path) -> Result<PathBuf, Failure> {
+    let place = scratch.display();
+    let found = fs::canonicalize(scratch).map_err(|error| {
+        Failure::usage(format!("could not read the folder for temporary files `{place}`: {error}"))
+            .hint("set TMPDIR to a folder that is there")
+    })?;
+    // Tools look for their configuration in the folders above, which must not be the project's.
+    if fs::canonicalize(root).is_ok_and(|root| found.starts_with(root)) {
+        let text = format!("the folder for temporary files `{place}` is inside the project");
+        return Err(Failure::usage(text).hint("set TMPDIR to a folder outside of it"));
+    }
+    Ok(found)
+}
+
 impl Private {
     /// Opens the folder of the project at `root` below `scratch`.
     pub(in crate::gate) fn open(scratch: &Path, root: &Path) -> Result<Self> {
-        let scratch = fs::canonicalize(scratch)
-            .with_context(|| format!("could not read the folder for temporary files `{}`", scratch.display()))?;
-        // Tools look for their configuration in the folders above, which must not be the project's.
-        if fs::canonicalize(root).is_ok_and(|root| scratch.starts_with(root)) {
-            let text = format!("the folder for temporary files `{}` is inside the project", scratch.display());
-            return Err(Failure::usage(text).hint("set TMPDIR to a folder outside of it").into());
-        }
-        let path = scratch.join(project::scratch_name(root));
+        let path = outside(scratch, root)?.join(project::scratch_name(root));
         match fs::DirBuilder::new().mode(0o700).create(&path) {
             Err(error) if error.kind() == ErrorKind::AlreadyExists => require_own(&path)?,
             made => made.with_context(|| format!("could not make the folder `{}`", path.display()))?,

@@ -65,6 +65,17 @@ fn after_a_kill_in_the_silence_of_the_model_the_session_goes_on() {
 }
 
 #[test]
+fn a_folder_for_temporary_files_inside_the_project_is_told_by_doctor() {
+    let project = Project::ready();
+    let root = project.root();
+    let told = |name: &str| {
+        let output = project.command(["doctor"]).env(name, &root).output().unwrap();
+        String::from_utf8_lossy(&output.stdout).contains("is inside the project")
+    };
+    assert_eq!((told("TMPDIR"), told("OTHER")), (true, false));
+}
+
+#[test]
 fn without_the_flag_a_fresh_session_starts_from_memory() {
     let project = Project::ready()
         .feature("a", "grep -q rest log")

@@ -33,8 +33,10 @@ pub fn project(
     }
     let project = &*project;
     let looks = [("project", branch(project)), ("tree", clean(project)), ("checkout", checkout(project, settings))];
+    let scratch = gate::outside(&settings.gate.scratch, project.root()).err();
     let mut findings: Vec<Finding> =
         looks.into_iter().map(|(topic, found)| found.unwrap_or_else(|error| Finding::failed(topic, &error))).collect();
+    findings.extend(scratch.map(|failure| Finding::failed("checkout", &failure.into())));
     findings.extend(templates(project.root()));
     if machine.confines() {
         findings.extend(sandbox::left_out(&settings.sandbox).iter().map(|folder| left_out(folder)));
