@@ -178,6 +178,13 @@ impl Account {
         Ok(())
     }
 
+    /// Leaves the run's count to the next one. Says why something could not be written, if so.
+    pub fn leave(&mut self) -> Option<String> {
+        self.save();
+        self.pulse = None;
+        self.failure.take()
+    }
+
     /// Ends the run's count. Says why something could not be written, if so.
     pub fn close(&mut self) -> Option<String> {
         (self.book.run, self.book.session) = (None, None);

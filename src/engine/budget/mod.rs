@@ -37,6 +37,19 @@ pub struct Budget {
     session: Spent,
     feature: Option<String>,
     turns: u32,
+    /// It goes on with the count of a run that was killed.
+    carried: bool,
+    /// A request went out.
+    asked: bool,
+}
+
+/// How a run came to its end, as far as its count goes.
+#[derive(Clone, Copy, Debug, Eq, PartialEq)]
+pub enum End {
+    /// By its success or by a limit.
+    Settled,
+    /// Something stood in its way.
+    Stopped,
 }
 
 impl Budget {
@@ -45,11 +58,12 @@ impl Budget {
         if prices.model.is_none() {
             limits.run.tokens = limits.run.tokens.or(Some(TOKENS_WITHOUT_PRICE));
         }
+        let carried = account.carried_over().is_some();
         // From now on time is kept, also what passes before the first session.
         account.run_mut();
         account.save();
         let (counted, session) = (Instant::now(), Spent::default());
-        Self { limits, prices, account, counted, session, feature: None, turns: 0 }
+        Self { limits, prices, account, counted, session, feature: None, turns: 0, carried, asked: false }
     }
 
     /// Returns the limits as one line for a person.
@@ -107,10 +121,12 @@ impl Budget {
         std::mem::take(&mut self.session)
     }
 
-    /// Ends the count of the run: the next one starts at nothing. Says why what was used could not be kept, if so.
-    pub fn end(&mut self) -> Option<String> {
+    /// Ends the count of the run: the next one starts at nothing, unless this one went on with what a killed run had used
+    /// and never came to ask anything. Says why what was used could not be kept, if so.
+    pub fn end(&mut self, end: End) -> Option<String> {
         self.tick();
-        self.account.close()
+        let began = self.asked || !self.carried;
+        if began || end == End::Settled { self.account.close() } else { self.account.leave() }
     }
 
     /// Says which limit of the whole run is reached, other than the number of sessions.
@@ -267,6 +283,7 @@ impl Meter for Budget {
     }
 
     fn turn(&mut self) {
+        self.asked = true;
         self.turns += 1;
         self.count(|spent| spent.turns += 1);
     }
@@ -379,6 +396,31 @@ mod tests {
             assert_eq!(budget.account.feature("login").cost, Some(cost), "it is the feature's too");
             assert_eq!(budget.account.run().usage.total(), 1_000_000, "and counted once");
         }
+    }
+
+    #[test]
+    fn the_count_of_a_killed_run_is_kept_until_a_run_asks_or_a_limit_ends_it() {
+        let left = |asks: bool, end: End| {
+            let folder = tempfile::tempdir().unwrap();
+            let open = || Account::open(folder.path(), folder.path()).unwrap();
+            let mut killed = Budget::start(Limits::default(), KNOWN, open());
+            killed.begin_session(None);
+            killed.spend(&used(10, 0));
+            drop(killed);
+            let mut next = Budget::start(Limits::default(), KNOWN, open());
+            if asks {
+                next.turn();
+            }
+            assert_eq!(next.end(end), None);
+            open().carried_over().map(|spent| spent.usage.total())
+        };
+        assert_eq!(left(false, End::Stopped), Some(10));
+        assert_eq!([left(true, End::Stopped), left(false, End::Settled)], [None, None]);
+
+        let mut fresh = start(Limit::default(), KNOWN);
+        fresh.begin_session(None);
+        fresh.end(End::Stopped);
+        assert_eq!(fresh.account.carried_over(), None, "a run that was not killed leaves none");
     }
 
     #[test]

@@ -13,6 +13,7 @@ use crate::clock::deadline;
 use crate::clock::duration;
 use crate::driver::Ending;
 use crate::engine::budget::Budget;
+use crate::engine::budget::End;
 use crate::engine::budget::account::Account;
 use crate::engine::budget::spent::Spent;
 use crate::engine::counted;
@@ -42,6 +43,7 @@ use crate::gate::Verdict;
 use crate::provider::Client;
 use crate::sandbox::Level;
 use crate::sandbox::Reach;
+use crate::transcript;
 use anyhow::Result;
 use std::rc::Rc;
 use std::time::Duration;
@@ -51,22 +53,39 @@ use std::time::Duration;
 /// # Errors
 /// A failure whose kind says why the run stopped with features open; everything up to there is committed.
 pub fn run(ws: &mut Workspace, dirty: Dirty, start: Start) -> Result<String> {
+    let client = ready(ws)?;
     let mut resumed = resume::prepare(ws, dirty, start)?;
     let mut budget = begin(ws)?;
-    let mut so_far = SoFar { branch: ws.head()?.branch, branches: ws.project.branches()?, ..SoFar::default() };
+    let mut so_far = SoFar { branch: ws.head()?.branch, branches: ws.project.branches()?, client, ..SoFar::default() };
     loop {
         let step = match resumed.take() {
             Some(resumed) => go_on(ws, &mut budget, &mut so_far, resumed),
             None => next(ws, &mut budget, &mut so_far),
         };
         let Some(stop) = step.transpose() else { continue };
-        if let Some(lost) = budget.end() {
+        if let Some(lost) = budget.end(end(&stop)) {
             ws.warn(lost);
         }
         return match or_replaced(ws, stop)? {
             Stop::Done(text) => Ok(text),
             Stop::For(failure) => Err(failure.into()),
         };
+    }
+}
+
+/// Makes the client before a session that was cut off is closed: what is missing for that must not cost the way back to it.
+fn ready(ws: &Workspace) -> Result<Option<Rc<Client>>> {
+    match transcript::unfinished(&ws.sessions())? {
+        Some(_) if !pick::complete(&ws.committed_checklist()?.0) => Ok(Some(new_client(ws)?)),
+        _ => Ok(None),
+    }
+}
+
+fn end(stop: &Result<Stop>) -> End {
+    match stop {
+        Ok(Stop::Done(_)) => End::Settled,
+        Ok(Stop::For(failure)) if failure.kind == Kind::Limit => End::Settled,
+        _ => End::Stopped,
     }
 }
 
@@ -185,7 +204,7 @@ pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
     prepare::prepare(ws, Dirty::Refuse)?;
     let mut budget = begin(ws)?;
     let held = initialize(ws, &mut budget, &mut SoFar::default());
-    if let Some(lost) = budget.end() {
+    if let Some(lost) = budget.end(End::Stopped) {
         ws.warn(lost);
     }
     match or_replaced(ws, held)? {
@@ -337,10 +356,14 @@ fn client(ws: &Workspace, so_far: &mut SoFar) -> Result<Rc<Client>> {
     if let Some(client) = &so_far.client {
         return Ok(client.clone());
     }
+    Ok(so_far.client.insert(new_client(ws)?).clone())
+}
+
+fn new_client(ws: &Workspace) -> Result<Rc<Client>> {
     let Some(settings) = &ws.settings.provider else {
         return Err(stop::missing_key(&ws.settings.missing_key).into());
     };
-    Ok(so_far.client.insert(Rc::new(Client::new(settings.clone())?)).clone())
+    Ok(Rc::new(Client::new(settings.clone())?))
 }
 
 /// What this run has done so far, as far as it decides what comes next.

@@ -64,6 +64,25 @@ fn after_a_kill_in_the_silence_of_the_model_the_session_goes_on() {
     assert!(entry.contains("used: 3 turns") && entry.contains("done: worked on it"), "{entry}");
 }
 
+/// A shell without the key came after the crash: the session was closed, and the next run counted from nothing.
+#[test]
+fn a_run_that_lacks_what_it_needs_leaves_the_session_and_the_count_as_they_are() {
+    let project = project([reply([appends("one")]), silence()].into_iter().chain(rest()));
+    kill_in_silence(&project);
+    let root = project.root().display().to_string();
+    for (name, value, told) in [
+        ("ANTHROPIC_API_KEY", "", "no key for the model service"),
+        ("ANTHROPIC_BASE_URL", "http://example.invalid", "would send the key unencrypted"),
+        ("TMPDIR", "/nonexistent", "set TMPDIR to a folder that is there"),
+        ("TMPDIR", &root, "set TMPDIR to a folder outside of it"),
+    ] {
+        let output = project.command(["run"]).env(name, value).output().unwrap();
+        Run::of(output, name.to_owned()).exits(2).tells(told).hides("was interrupted");
+    }
+
+    continued(&project, 1).tells("goes on with what the killed run had used: 1 session");
+}
+
 #[test]
 fn a_folder_for_temporary_files_inside_the_project_is_told_by_doctor() {
     let project = Project::ready();
