@@ -18,6 +18,8 @@ pub(super) struct Outage<'a> {
     deadline: Option<Instant>,
     began: Option<Instant>,
     failures: u32,
+    /// It began anew once, after a silence.
+    anew: bool,
     /// What the newest attempt ran into, and the moment before which the service asked for no other.
     fault: Option<String>,
     until: Option<Instant>,
@@ -34,7 +36,7 @@ pub(super) struct Unended {
 
 impl<'a> Outage<'a> {
     pub(super) fn new(settings: &'a Settings, deadline: Option<Instant>) -> Self {
-        Self { settings, deadline, began: None, failures: 0, fault: None, until: None }
+        Self { settings, deadline, began: None, failures: 0, anew: false, fault: None, until: None }
     }
 
     /// Goes on with what an earlier request did not see the end of.
@@ -92,7 +94,11 @@ impl<'a> Outage<'a> {
         now: Instant,
         random: f64,
     ) -> Result<Duration, Failure> {
-        let began = *self.began.get_or_insert(silent);
+        let mut began = *self.began.get_or_insert(silent);
+        if !self.anew && self.outlasted(began, silent, now) {
+            self.anew = true;
+            began = *self.began.insert(now);
+        }
         self.failures += 1;
         let spent = now.saturating_duration_since(began);
         let left = self.settings.outage_budget.saturating_sub(spent);
@@ -109,6 +115,15 @@ impl<'a> Outage<'a> {
             Some(deadline) if now + wait >= deadline => Err(Failure::Away { fault: told }),
             _ => Ok(wait),
         }
+    }
+
+    /// Tells whether a silence says nothing of the service as it is now: it took the whole budget by itself, or longer than an
+    /// attempt is waited for, as in a process that was stopped.
+    fn outlasted(&self, began: Instant, silent: Instant, now: Instant) -> bool {
+        let (budget, silence) = (self.settings.outage_budget, now.saturating_duration_since(silent));
+        let left = budget.saturating_sub(silent.saturating_duration_since(began)).max(LEAST);
+        let alone = self.failures == 0 && silence >= budget;
+        !budget.is_zero() && (alone || silence >= left + LEAST)
     }
 
     fn tried(&self, told: &str, spent: Duration) -> String {
@@ -181,6 +196,25 @@ mod tests {
 
         let never = Settings { outage_budget: Duration::ZERO, ..settings };
         assert_eq!(Outage::new(&never, None).left(start), None, "asking again is bounded, and nothing else");
+        assert!(Outage::new(&never, None).next_wait(&fault, start, start + 4 * SECOND, 0.0).is_err());
+    }
+
+    #[test]
+    fn after_a_silence_that_outlasts_all_it_is_asked_once_more() {
+        let settings = Settings { outage_budget: 20 * SECOND, first_wait: SECOND, ..Settings::default() };
+        let (fault, start) = (Fault::Silent(SECOND), Instant::now());
+        let mut whole = Outage::new(&settings, None);
+        let thawed = start + 50 * SECOND;
+        assert!(whole.next_wait(&fault, start, thawed, 0.0).is_ok());
+        assert_eq!(whole.left(thawed), Some(20 * SECOND), "it begins anew");
+        assert!(whole.next_wait(&fault, thawed, thawed + 20 * SECOND, 0.0).is_err(), "and only once");
+
+        for (silence, is_asked) in [(10, false), (15, true)] {
+            let mut later = Outage::new(&settings, None);
+            assert!(later.next_wait(&fault, start, start + 10 * SECOND, 0.0).is_ok());
+            let from = start + 10 * SECOND;
+            assert_eq!(later.next_wait(&fault, from, from + silence * SECOND, 0.0).is_ok(), is_asked, "{silence}");
+        }
     }
 
     #[test]

@@ -201,15 +201,15 @@ fn an_outage_longer_than_a_time_limit_ends_the_run_by_that_limit() {
 fn a_service_that_never_answers_within_a_sessions_time_is_an_outage() {
     let silent = TcpListener::bind("127.0.0.1:0").unwrap();
     let at = format!("provider.base_url=http://{}", silent.local_addr().unwrap());
-    let run = |limit: &str| two([]).run(["run", "--set", &at, "--set", limit, "--set", "budget.session_time=8s"]);
+    let run = |limit: &str, time: &str| two([]).run(["run", "--set", &at, "--set", limit, "--set", time]);
 
     let words = "the session's time budget of 8s is too short to wait for the model service";
-    run("provider.outage_budget=1h")
+    run("provider.outage_budget=1h", "budget.session_time=8s")
         .exits(3)
         .tells(words)
         .tells("no byte came for")
         .tells("hint: run again when it is back");
-    run("provider.outage_budget=2s").exits(5).tells("1 attempt at ");
+    run("provider.outage_budget=2s", "budget.session_time=1m").exits(5).tells("2 attempts at ");
 }
 
 /// The same in the initializer, whose run was said to be stuck.
