@@ -98,7 +98,8 @@ impl Client {
 
     async fn read_reply(&self, response: Response, limit: Duration, heard: &Heard<'_>) -> Result<Reply, Fault> {
         let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
-        match content_type.unwrap_or("text/event-stream") {
+        // Media types have no letter case.
+        match content_type.map_or("text/event-stream".to_owned(), str::to_ascii_lowercase).as_str() {
             kind if kind.starts_with("text/event-stream") => self.read_stream(response, limit, heard).await,
             kind if kind.starts_with("application/json") => {
                 let body = self.read_body(response, REPLY_LIMIT).await?;

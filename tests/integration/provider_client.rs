@@ -28,6 +28,7 @@ use std::time::Instant;
 const LONG: Duration = Duration::from_secs(3600);
 const SHORT: Duration = Duration::from_millis(10);
 const JSON: (&str, &str) = ("content-type", "application/json");
+const TITLED: (&str, &str) = ("content-type", "Text/Event-Stream; Charset=UTF-8");
 const STREAM: (&str, &str) = ("content-type", "text/event-stream");
 
 fn settings(base_url: String) -> Settings {
@@ -359,6 +360,7 @@ fn an_answer_that_is_no_reply_says_what_it_is() {
         (Answer::new(200, &[JSON], "{"), "the answer is no JSON: EOF"),
         (Answer::new(200, &[JSON], r#"{"error":{"type":"api_error","message":"said"}}"#), "`api_error`: said"),
         (Answer::new(200, &[STREAM], ": nothing\n\n"), "the stream ended before `message_start`"),
+        (Answer::new(200, &[TITLED], ": nothing\n\n"), "the stream ended before `message_start`"),
         (Answer::new(200, &[STREAM], "event: message_start\ndata: [DONE]\n\n"), "`message_start` holds no JSON"),
     ];
     for (answer, words) in cases {
