@@ -37,9 +37,8 @@ pub struct Account {
     failure: Option<String>,
 }
 
-/// What is on disk.
+/// What is on disk. One without its later fields was not written here.
 #[derive(Debug, Default, Deserialize, Serialize)]
-#[serde(default)]
 struct Book {
     /// The run that is on, or that was killed.
     run: Option<Spent>,
@@ -303,7 +302,7 @@ mod tests {
         record(1, "a", [500, 510], true);
         record(2, "a", [10, 20], true);
         record(3, "b", [30, 40], false);
-        for damaged in ["", "{", "\0\0\0\0"] {
+        for damaged in ["", "{", "\0\0\0\0", "{}", "[]", "null", "{\"a\":1}", "{\"run\":null,\"features\":{}}"] {
             fs::write(state.join(FILE), damaged).unwrap();
             let mut account = Account::open(state, &sessions).unwrap();
             let told = account.rebuilt().unwrap();
