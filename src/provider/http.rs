@@ -130,6 +130,14 @@ impl Client {
         sent.unwrap_or_else(|error| Err(Failure::Unavailable { tried: format!("could not start a request: {error}") }))
     }
 
+    /// Returns for what, and for how long from now on, the service asked to be left alone with requests to this model.
+    pub fn asked_wait(&self, model: &str) -> Option<(String, Duration)> {
+        let kept = self.outage.lock().unwrap_or_else(PoisonError::into_inner);
+        let (_, unended) = kept.as_ref().filter(|(of, _)| of == model)?;
+        let (fault, wait) = unended.wait(Instant::now())?;
+        Some((self.without_key(fault), wait))
+    }
+
     /// Takes out the outage that a request to this model has to go on with.
     fn unended(&self, model: &str) -> Option<Unended> {
         let mut kept = self.outage.lock().unwrap_or_else(PoisonError::into_inner);

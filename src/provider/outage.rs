@@ -34,6 +34,14 @@ pub(super) struct Unended {
     until: Option<Instant>,
 }
 
+impl Unended {
+    /// Returns what asked for a wait that is not over, and how long it still is.
+    pub(super) fn wait(&self, now: Instant) -> Option<(&str, Duration)> {
+        let until = self.until.filter(|until| *until > now)?;
+        Some((&self.fault, until - now))
+    }
+}
+
 impl<'a> Outage<'a> {
     pub(super) fn new(settings: &'a Settings, deadline: Option<Instant>) -> Self {
         Self { settings, deadline, began: None, failures: 0, anew: false, fault: None, until: None }

@@ -3,6 +3,7 @@
 pub mod breaker;
 pub mod initializer;
 pub mod meanwhile;
+pub mod pause;
 pub mod resume;
 pub mod review;
 pub mod stop;
@@ -303,6 +304,10 @@ fn work(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str) -
         return Ok(Some(stop));
     }
     let client = client(ws, so_far)?;
+    pause::wait_out(ws, &client);
+    if ws.interrupt.requested() {
+        return Ok(None);
+    }
     let held = hold::hold(ws, &client, budget, Some(id))?;
     worked(ws, budget, so_far, id, &held)
 }
@@ -318,6 +323,10 @@ fn worked(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar, id: &str,
         free: held.ending.is_free() || matches!(held.ending, Ending::Refused(_)),
         failure: verdict.and_then(failed),
     });
+    let away = matches!(held.ending, Ending::Away(_)) && so_far.breaker.cut_short(ws.settings.breaker).is_none();
+    if away && so_far.client.as_ref().is_some_and(|client| pause::is_due(ws, client)) {
+        return Ok(None);
+    }
     stop::after(&held.ending, &so_far.breaker, ws, budget, Some(id))
 }
 

@@ -190,7 +190,8 @@ fn an_outage_longer_than_a_time_limit_ends_the_run_by_that_limit() {
         ("budget.feature_time=40s", "the feature's time budget of 40s is too short"),
     ] {
         let project = two((0..5).map(|_| session([asks_to_wait(60)])));
-        let run = project.run(["run", "--set", limit]);
+        // What is left of the run is too short for the wait, too.
+        let run = project.run(["run", "--set", "budget.time=50s", "--set", limit]);
         run.exits(3).tells(words).tells("which asks to wait 60.0 s").tells("hint: run again when it is back");
         assert_eq!((project.played().requests().len(), &project.stored("a")["attempts"]), (1, &json!(0)), "{limit}");
     }
@@ -232,11 +233,23 @@ fn an_outage_that_outlasts_a_session_is_known_to_the_next_one() {
     let first = session([reply([bash("touch half")]), asks_to_wait(600)]);
     let project = two([first, runs("touch a"), runs("touch b")]);
 
-    let run = project.run(["run", "--set", "budget.session_time=60s"]);
+    let run = project.run(["run", "--set", "budget.session_time=60s", "--time", "5m"]);
 
     run.exits(3).tells("session 1 ended: the session's time budget of 1m is too short").tells("session 2 ended: ");
     assert_eq!(project.played().requests().len(), 2, "the second session asks nothing");
     assert!(!project.state().join("sessions/0003").exists());
+}
+
+/// A wait longer than a session may take ended the run, which had the time for it.
+#[test]
+fn what_the_service_asks_for_is_waited_out_between_sessions() {
+    let late = session([reply([bash("touch half")]), asks_to_wait(9)]);
+    let project = two([late, session([asks_to_wait(9)]), runs("touch a"), runs("touch b")]);
+
+    let run = project.run(["run", "--set", "budget.session_time=8s"]);
+
+    run.exits(0).tells("session 1 ended: the session's time budget of 8s is too short").tells("session 2 ended: ");
+    assert!(project.played().rejected().is_empty());
 }
 
 /// A session whose one reply printed more than the window holds was over, and so was each next one.
