@@ -94,6 +94,22 @@ fn a_folder_for_temporary_files_inside_the_project_is_told_by_doctor() {
     assert_eq!((told("TMPDIR"), told("OTHER")), (true, false));
 }
 
+/// A look at where things stand closed the session, and `--continue` said that there was none.
+#[test]
+fn a_check_by_hand_leaves_the_session_open() {
+    for in_place in [false, true] {
+        let project = project([reply([appends("one")]), silence()].into_iter().chain(rest()));
+        let project = if in_place { project.in_place() } else { project };
+        kill_in_silence(&project);
+
+        let check = project.run(["check", "a"]);
+        check.exits(8).tells("session 1 was cut off and stays open; what it left uncommitted is not looked at");
+        assert!(project.git(["status", "--porcelain"]).contains("log"), "nothing is committed");
+
+        continued(&project, 1).hides("was interrupted").tells("session 1 goes on with turn 2 · a");
+    }
+}
+
 #[test]
 fn without_the_flag_a_fresh_session_starts_from_memory() {
     let project = Project::ready()
