@@ -120,7 +120,7 @@ impl Checklist {
             baseline["since"] = json!(since);
         }
         let mut last = verdict.to_last_verdict();
-        last["equal"] = json!(equal_failures(feature, &last["failure"], attempted));
+        last["equal"] = json!(equal_failures(feature, &last, attempted));
         // What passed without such a file before does not wait for it.
         let waits = feature.regressed.is_none() && !verdict.unapproved().is_empty();
         let word = feature.regressed.as_ref().is_some_and(|regressed| !regressed["reason"].is_null());
@@ -224,10 +224,17 @@ fn stands(feature: &Feature, verdict: &Verdict) -> bool {
 }
 
 /// Counts the attempts in a row that failed this way, the newest included.
-fn equal_failures(feature: &Feature, failure: &Value, attempted: bool) -> u32 {
-    let same = feature.last_verdict.as_ref().is_some_and(|last| !failure.is_null() && last["failure"] == *failure);
+fn equal_failures(feature: &Feature, newest: &Value, attempted: bool) -> u32 {
+    let keys: &[&str] = match newest["failure"].is_null() {
+        false => &["failure"],
+        // Without a word it is known for the same where nothing changed.
+        true if newest["verdict"] == Finding::Failed.as_str() => &["failure", "verdict", "exit", "tree"],
+        true => return 0,
+    };
+    let last = feature.last_verdict.as_ref();
+    let same = last.is_some_and(|last| keys.iter().all(|key| last[*key] == newest[*key]));
     let before = if same { feature.equal_failures() } else { 0 };
-    before + u32::from(attempted && !failure.is_null())
+    before + u32::from(attempted)
 }
 
 fn set(fields: &mut Map<String, Value>, key: &str, value: Value) {

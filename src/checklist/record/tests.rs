@@ -125,6 +125,19 @@ fn attempts_that_fail_the_same_way_are_counted() {
 }
 
 #[test]
+fn a_check_that_fails_without_a_word_fails_the_same_way_where_nothing_changed() {
+    let mut checklist = checklist();
+    let mut record = |tree: &str| {
+        let verdict = verdict(&checklist, Finding::Failed, tree);
+        assert_eq!(verdict.failure(), None);
+        checklist.record("a", &verdict, true).unwrap();
+        checklist.get("a").unwrap().equal_failures()
+    };
+    assert_eq!(["t", "t", "t"].map(&mut record), [1, 2, 3]);
+    assert_eq!(["u", "v", "v"].map(&mut record), [1, 1, 2]);
+}
+
+#[test]
 fn a_red_replaces_a_baseline_that_was_green_or_of_another_check() {
     let mut checklist = checklist();
     checklist.set_baseline("a", &verdict(&checklist, Finding::AlreadyGreen, "1")).unwrap();

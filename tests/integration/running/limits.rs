@@ -36,6 +36,19 @@ fn a_feature_is_blocked_after_its_attempts_and_the_others_go_on() {
     assert_eq!(project.status("hard"), "open");
 }
 
+/// A check that printed nothing had no way to fail that could be told from others, and such sessions went on for ever.
+#[test]
+fn sessions_that_do_nothing_block_a_feature_also_where_its_check_says_nothing() {
+    let idle = || session([reply([bash("true")]), reply([hand_over()])]);
+    let project = Project::ready().feature("a", "test -f a").feature("b", "test -f b").model((0..6).map(|_| idle()));
+
+    let run = project.run(["run", "--set", "run.attempts=50", "--sessions", "6"]);
+
+    run.exits(4).tells("a is blocked after 3 attempts");
+    assert_eq!(project.stored("a")["attempts"], 3);
+    assert!(!project.state().join("sessions/0005").exists());
+}
+
 #[test]
 fn a_blocked_feature_that_works_meanwhile_is_proven_before_the_run_gives_up() {
     let idle = || session([reply([bash("date +%N > attempt")]), reply([hand_over()])]);
