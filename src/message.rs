@@ -258,19 +258,28 @@ impl Reply {
         join_text(&self.content())
     }
 
-    /// Tells whether it is a reply to the end that says and asks for nothing: no block but thinking and blank texts.
+    /// Tells whether it is a reply to the end that says and asks for nothing: no block but thinking, blank texts, and those of kinds that are
+    /// not known here.
     pub fn is_empty(&self) -> bool {
         let ends = matches!(
             self.stop_reason,
             StopReason::EndTurn | StopReason::StopSequence | StopReason::ToolUse | StopReason::Other(_)
         );
-        let thinking = |block: &Value| matches!(block["type"].as_str(), Some("thinking" | "redacted_thinking"));
-        ends && self.content().iter().all(|block| thinking(block) || is_blank(block))
+        ends && !self.content().iter().any(says)
     }
 
     /// Returns the calls of our own tools, in order.
     pub fn tool_calls(&self) -> Vec<ToolCall> {
         self.content().iter().filter(|block| block["type"] == "tool_use").map(ToolCall::read).collect()
+    }
+}
+
+/// Tells whether a block says or asks for something.
+fn says(block: &Value) -> bool {
+    match block["type"].as_str().unwrap_or_default() {
+        "text" => !is_blank(block),
+        "compaction" | "container_upload" => true,
+        kind => kind.ends_with("tool_use") || kind.ends_with("tool_result"),
     }
 }
 
@@ -285,14 +294,24 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_reply_of_thinking_and_blank_texts_is_empty() {
+    fn a_reply_of_thinking_blank_texts_and_unknown_blocks_is_empty() {
         let reply = |reason: &str, content: Value| Reply::of(json!({"stop_reason": reason, "content": content}));
         let thinking = json!({"type": "thinking", "thinking": "hm", "signature": "s"});
-        for content in [json!([]), json!([text_block("")]), json!([thinking, text_block("\n \t\n")])] {
+        for content in [
+            json!([]),
+            json!([text_block("")]),
+            json!([thinking, text_block("\n \t\n")]),
+            json!([{"type": "mystery", "x": 1}]),
+        ] {
             assert!(reply("end_turn", content.clone()).is_empty(), "{content}");
             assert!(!reply("max_tokens", content).is_empty(), "what was cut off is told as that");
         }
-        for block in [text_block("x"), json!({"type": "tool_use"}), json!({"type": "compaction"})] {
+        for block in [
+            text_block("x"),
+            json!({"type": "tool_use"}),
+            json!({"type": "compaction"}),
+            json!({"type": "server_tool_use"}),
+        ] {
             assert!(!reply("end_turn", json!([thinking, block])).is_empty(), "{block}");
         }
     }
