@@ -6,6 +6,7 @@ use super::fault::Fault;
 use super::hints::Hints;
 use super::http::Client;
 use super::http::PING_IDLES;
+use super::input::read_json;
 use super::stream;
 use super::stream::Broken;
 use super::stream::REPLY_LIMIT;
@@ -103,8 +104,8 @@ impl Client {
             kind if kind.starts_with("text/event-stream") => self.read_stream(response, limit, heard).await,
             kind if kind.starts_with("application/json") => {
                 let body = self.read_body(response, REPLY_LIMIT).await?;
-                let message = serde_json::from_slice(&body)
-                    .map_err(|error| Fault::Broken(format!("the answer is no JSON: {error}")))?;
+                let message =
+                    read_json(&body).map_err(|error| Fault::Broken(format!("the answer is no JSON: {error}")))?;
                 stream::whole(message).map_err(broken)
             }
             kind => Err(not_the_service(format!("the answer is `{kind}`, neither an event stream nor JSON"))),

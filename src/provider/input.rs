@@ -9,9 +9,41 @@ use serde_json::json;
 /// run. Other text that is no object is kept under a key that no tool takes: the call goes back to the model as an
 /// error and not to the service as a block it refuses.
 pub(super) fn tool_input(text: &str, cut_off: bool) -> Value {
-    let whole = serde_json::from_str(text).ok();
+    let whole = read_json(text.as_bytes()).ok();
     let part = if cut_off { closed(text).and_then(|text| serde_json::from_str(&text).ok()) } else { None };
     whole.or(part).filter(Value::is_object).unwrap_or_else(|| json!({"INVALID_JSON": text}))
+}
+
+/// Reads JSON. Half of a surrogate pair stands for no letter, and is replaced: some proxies cut texts between the halves.
+pub(super) fn read_json(text: &[u8]) -> serde_json::Result<Value> {
+    serde_json::from_slice(text).or_else(|error| {
+        let mended = without_halves(text);
+        if mended == text { Err(error) } else { serde_json::from_slice(&mended) }
+    })
+}
+
+fn without_halves(text: &[u8]) -> Vec<u8> {
+    let mut mended = Vec::with_capacity(text.len());
+    let mut rest = text;
+    while let Some(first) = rest.first() {
+        let (put, taken): (Option<&[u8]>, usize) = match (escaped(rest), escaped(rest.get(6..).unwrap_or_default())) {
+            (Some(0xD800..=0xDBFF), Some(0xDC00..=0xDFFF)) => (None, 12),
+            (Some(0xD800..=0xDFFF), _) => (Some(b"\\ufffd"), 6),
+            (Some(_), _) => (None, 6),
+            // Whatever follows a backslash belongs to it.
+            (None, _) => (None, if *first == b'\\' { 2 } else { 1 }),
+        };
+        let (kept, next) = rest.split_at(taken.min(rest.len()));
+        mended.extend_from_slice(put.unwrap_or(kept));
+        rest = next;
+    }
+    mended
+}
+
+/// Returns the unit that an escape at the beginning stands for.
+fn escaped(text: &[u8]) -> Option<u16> {
+    let digits = text.strip_prefix(b"\\u")?.get(..4)?;
+    u16::from_str_radix(std::str::from_utf8(digits).ok()?, 16).ok()
 }
 
 /// Closes a piece of JSON after its last whole value.
@@ -55,6 +87,16 @@ fn closed(text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn half_of_a_surrogate_pair_is_replaced_and_whole_ones_stay() {
+        let read = |text: &str| read_json(format!("\"{text}\"").as_bytes()).ok();
+        assert_eq!(read(r"a\ud83d"), Some(json!("a\u{fffd}")));
+        assert_eq!(read(r"\ude00 \ud83d\ud83d\ude00"), Some(json!("\u{fffd} \u{fffd}\u{1f600}")));
+        assert_eq!(read(r"\ud83d\\ude00"), Some(json!("\u{fffd}\\ude00")), "an escaped backslash begins no escape");
+        assert_eq!(read(r"\ud83"), None);
+        assert_eq!(tool_input(r#"{"a": "\udc00"}"#, false), json!({"a": "\u{fffd}"}));
+    }
 
     #[test]
     fn whole_input_is_read_as_it_is() {

@@ -3,6 +3,7 @@
 //! Unknown blocks, deltas and events survive; a reply exists only once `message_stop` arrived. Whether a broken reply
 //! is asked for again is decided in `retry`.
 
+use super::input::read_json;
 use super::input::tool_input;
 use super::sse::EventReader;
 use super::sse::RawEvent;
@@ -148,7 +149,7 @@ impl ReplyReader {
         if self.whole || !KNOWN.contains(&event.name.as_str()) {
             return Ok(false);
         }
-        let data: Value = serde_json::from_slice(&event.data)
+        let data: Value = read_json(&event.data)
             .map_err(|error| damaged(format!("the event `{}` holds no JSON: {error}", event.name)))?;
         match event.name.as_str() {
             "message_start" => self.start(&data),
