@@ -165,7 +165,7 @@ fn a_script_that_decides_alone_and_is_not_pinned_is_told_at_approval() {
 fn what_a_text_leaves_open_is_told_at_approval() {
     let project = Project::ready();
     let add = |check: &str| project.run(["feature", "add", "--title", check, "--check", check]);
-    add("diff a.txt b.txt").exits(0).tells("the check of diff-a-txt-b-txt compares `a.txt` and `b.txt`");
+    add("diff a.txt b.txt").exits(0).tells("the check of diff-a-txt-b-txt compares or reads `a.txt` and `b.txt`");
     add("diff out.txt expected.txt").exits(0).hides("compares").tells("names `expected.txt`, not there yet");
     add("rm x; test -e y").exits(0).tells("must pass, also `rm x`: if that may fail, write `rm x || true`");
     add("rm -f x; test -e y").exits(0).hides("must pass");
