@@ -168,7 +168,8 @@ fn f07_settings_that_a_session_commits_wait_even_when_they_narrow() {
     assert_eq!(models(&project), ["chosen", "chosen", "chosen"]);
 
     project.run(["trust", "--yes"]).exits(0).prints("  agent.model = \"planted\", now \"chosen\"");
-    let project = project.model([session([reply([hand_over()])])]);
+    // A third session that changed nothing would block the feature.
+    let project = project.model([session([reply([bash("echo more >more"), hand_over()])])]);
     project.run(["run", "--sessions", "1"]).exits(3).hides("may have been changed");
     assert_eq!(models(&project), ["planted"]);
 }
