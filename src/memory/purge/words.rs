@@ -9,11 +9,12 @@ use crate::memory::rules::guard::CHECKLIST;
 use crate::memory::rules::guard::INIT;
 use crate::memory::rules::guard::PROGRESS;
 use crate::memory::rules::guard::SPEC;
+use crate::memory::seal::shortcuts;
 use crate::secrets::HIDDEN;
 use crate::secrets::Secrets;
 
 /// Names in the folder of the state, and in those of sessions.
-pub(super) const STATE: [&str; 24] = [
+pub(super) const STATE: [&str; 26] = [
     "memory.git",
     "sessions",
     "journal",
@@ -24,6 +25,8 @@ pub(super) const STATE: [&str; 24] = [
     "installed",
     "extracted",
     "view.json",
+    "prepared",
+    shortcuts::RECORD,
     "reads.json",
     "settings.json",
     "spent.json",
@@ -250,6 +253,8 @@ mod tests {
             "longhaul",
             "features.json",
             "emory.gi",
+            "graph.json",
+            "prepared",
             "external",
             "secret left",
             "refs/heads",

@@ -20,7 +20,7 @@ use crate::memory::repository::upkeep::Right;
 use crate::memory::seal::layout::Foreign;
 
 /// The file in which they are written down.
-const RECORD: &str = "commit-graph.json";
+pub(in crate::memory) const RECORD: &str = "commit-graph.json";
 const GRAPH: &str = "objects/info/commit-graph";
 const GRAPHS: &str = "objects/info/commit-graphs";
 /// Of objects in several packs; longhaul never has one made.
