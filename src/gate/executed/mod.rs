@@ -19,6 +19,7 @@ mod roles;
 mod runners;
 mod scripts;
 mod skips;
+mod starters;
 mod steps;
 #[cfg(test)]
 mod tests;

@@ -1,0 +1,49 @@
+//! What a command looks at and prints: what comes of it depends on who reads that.
+
+use super::Around;
+use super::Reader;
+use super::is_interpreter;
+use super::written_to;
+use crate::gate::executed::aside;
+use crate::gate::executed::commands::Command;
+use crate::gate::executed::compared;
+use crate::gate::executed::compared::Comparison;
+use crate::gate::executed::kept::Kept;
+use crate::gate::executed::looking::ASKING;
+use crate::gate::executed::looking::FEEDING;
+use crate::gate::executed::looking::is_reader;
+use crate::gate::executed::roles::Role;
+use crate::gate::words;
+
+impl Reader {
+    /// Takes a command that prints what a file holds: what comes of it depends on who reads that.
+    pub(super) fn take_reader(&mut self, command: &Command, program: &str, operands: &[String], around: &Around) {
+        let program_of = |next: &Command| {
+            aside::command_itself(&next.words).first().map_or(String::new(), |word| words::name(word).to_owned())
+        };
+        let after: Vec<String> = around.after.iter().map(program_of).collect();
+        let runs = |next: &String| FEEDING.contains(&next.as_str()) || is_interpreter(next);
+        let kept = !written_to(command).is_empty();
+        let looks = |next: &String| is_reader(next) || ASKING.contains(&next.as_str());
+        let role = match () {
+            () if around.of.is_run || around.switches || after.iter().any(runs) => Role::Handed,
+            () if kept => Role::Copied,
+            () if around.of.is_used || !after.iter().all(looks) => Role::Read,
+            () => Role::LookedAt,
+        };
+        self.comparisons.extend(Comparison::with_patterns(command, program, around.before, &self.kept));
+        self.add(operands, role);
+        if around.after.is_empty() && command.piped {
+            // Where something looks at what it prints, its script is the program under test.
+            let scripts = if around.of.is_used { Vec::new() } else { compared::scripts(command, program) };
+            let given = compared::given(command, &self.kept);
+            let given = if around.of.is_used || kept || !compared::is_asked(program) { Vec::new() } else { given };
+            let compared = scripts.iter().chain(&given);
+            self.comparisons.extend(compared.map(|file| Comparison::with_output(file, &Kept::default())));
+        }
+        if compared::greps(program) {
+            let files = compared::looked_through(command, &self.kept);
+            self.add(&files, Role::Compared);
+        }
+    }
+}
