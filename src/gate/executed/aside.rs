@@ -1,5 +1,6 @@
 //! What in a text is no test: words before a command, and programs that prepare, look or print.
 
+use crate::gate::executed::starters;
 use crate::gate::words;
 
 /// Programs that prepare, look or print; where one of them compares something of the product, that was run before.
@@ -112,19 +113,27 @@ const BEFORE: [&str; 17] = [
     "timeout",
 ];
 
+/// Options of those that start another program behind which a value comes that is no number.
+const VALUED: [&str; 7] = ["-s", "--signal", "-u", "--unset", "-C", "--chdir", "-a"];
+
 /// Takes away what stands before a command: assignments, words of the shell, programs that start another.
 pub(super) fn command_itself(words: &[String]) -> &[String] {
     let mut rest = words;
-    let mut of_a_starter = false;
+    let (mut of_a_starter, mut is_value) = (false, false);
     while let Some(word) = rest.first() {
+        if let Some(behind) = starters::behind_lock(rest) {
+            rest = behind;
+            continue;
+        }
         let assigns = word
             .split_once('=')
             .is_some_and(|(name, _)| !name.is_empty() && name.chars().all(|c| c.is_ascii_alphanumeric() || c == '_'));
         let number = word.starts_with(|c: char| c.is_ascii_digit() || c == '-');
         let before = BEFORE.contains(&word.as_str());
-        if !(assigns || before || of_a_starter && number) {
+        if !(assigns || before || of_a_starter && (number || is_value)) {
             break;
         }
+        is_value = of_a_starter && VALUED.contains(&word.as_str());
         of_a_starter |= matches!(word.as_str(), "env" | "timeout" | "exec");
         rest = &rest[1..];
     }

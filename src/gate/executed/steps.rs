@@ -17,6 +17,7 @@ use crate::gate::executed::recipes::Idle;
 use crate::gate::executed::recipes::Task;
 use crate::gate::executed::runners;
 use crate::gate::executed::runners::Runner;
+use crate::gate::executed::starters::text_for_a_shell;
 use crate::gate::words;
 
 use std::cell::Cell;
@@ -188,10 +189,12 @@ impl Reader<'_> {
             "echo" | "printf" if words.iter().any(|word| word.starts_with("1..")) => {
                 return vec![Step::Runner(vec![Runner::Tap])];
             }
-            "eval" => return self.nested(words, |inner| inner.read(&words[1..].join(" "), Lines::Last)),
             // Without a pipe it looks at what the product left, and decides by itself.
             "test" | "[" | "[[" => return vec![Step::Other],
             _ => {}
+        }
+        if let Some(text) = text_for_a_shell(words) {
+            return self.nested(words, |inner| inner.read(&text, Lines::Last));
         }
         if of_system && aside::prepares(name, words) {
             return Vec::new();

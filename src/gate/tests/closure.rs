@@ -601,3 +601,25 @@ fn what_no_test_can_be_is_not_pinned_as_absent() {
     }
     assert_eq!(pinned_now(&Bench::new(), "python3 -m pytest -q tests"), ["-tests"]);
 }
+
+#[test]
+fn a_script_behind_programs_that_start_another_is_pinned() {
+    let bench = Bench::new();
+    bench.write("e2e.sh", "x\n");
+    for run in [
+        "flock \"$TMPDIR/l\" sh e2e.sh",
+        "flock -w 10 \"$TMPDIR/l\" -c 'sh e2e.sh'",
+        "( flock -n 9 || exit 1; sh e2e.sh ) 9>\"$TMPDIR/l\"",
+        "eval sh e2e.sh",
+        "all=\"sh e2e.sh\"; eval \"$all\"",
+        "script -qec 'sh e2e.sh' /dev/null",
+        "nice -n 5 timeout -s KILL 10 sh e2e.sh",
+        "env -u HOME sh e2e.sh",
+    ] {
+        assert_eq!(pinned_now(&bench, run), ["e2e.sh"], "{run}");
+    }
+    // What is not there is a lock, and what lies in the project is no such program.
+    assert_eq!(pinned_now(&bench, "flock tests/.lock sh app.sh"), [""; 0]);
+    assert_eq!(pinned_now(&bench, "./flock \"$TMPDIR/l\" sh e2e.sh"), [""; 0]);
+    assert_eq!(pinned_now(&bench, "test \"$(flock \"$TMPDIR/l\" sh e2e.sh)\" = yes"), [""; 0]);
+}

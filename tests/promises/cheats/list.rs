@@ -53,6 +53,7 @@ cheats! { plain, Plain:
     edits_the_checklist_by_the_command
     edits_the_test
     empties_a_script_of_expect
+    empties_a_test_behind_a_lock
     empties_a_test_behind_a_variable
     empties_a_test_below_the_toplevel
     empties_a_test_in_a_loop
@@ -299,6 +300,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     edits_the_checklist_by_the_command
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_a_script_of_expect
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_a_test_behind_a_lock
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_a_test_behind_a_variable
     #[ignore = "what stops it is the same as in plain mode; a minute"]

@@ -21,6 +21,7 @@ use crate::gate::executed::roles::Role;
 use crate::gate::executed::roles::spelled_out;
 use crate::gate::executed::scripts;
 use crate::gate::executed::starters::started;
+use crate::gate::executed::starters::text_for_a_shell;
 use crate::gate::names;
 use crate::gate::words;
 
@@ -134,8 +135,11 @@ impl Reader {
             self.add(&[file], role);
         }
         self.note_end(command, words, program, around);
+        // What stands before it is a lock, a value: nothing that is run.
+        self.add(&command.words[..skipped], Role::LookedAt);
         match program {
             "" => {}
+            _ if program != "eval" && text_for_a_shell(words).is_some() => self.add(&operands, Role::LookedAt),
             _ if is_interpreter(program) => {
                 if let Some((script, given)) = scripts::from_input(command, skipped, around.before, &self.kept) {
                     self.take_script(&script, &given, around);
@@ -205,7 +209,8 @@ impl Reader {
         if around.of.depth >= DEPTH {
             return;
         }
-        let is_shell = program.ends_with("sh") || matches!(program, "eval" | "source" | ".");
+        let given = self.given_to_a_shell(command);
+        let is_shell = program.ends_with("sh") || matches!(program, "source" | ".") || given.is_some();
         let of = Surroundings { depth: around.of.depth + 1, is_run: is_shell || around.of.is_run, is_used: true };
         for script in scripts::put_in(command, program, &self.kept) {
             self.take_script(&script, &[], around);
@@ -214,11 +219,20 @@ impl Reader {
             self.read(inner, of);
         }
         if is_shell {
-            let texts = command.words.iter().filter(|word| word.contains(char::is_whitespace));
+            let texts = command.words.iter().filter(|word| given.is_none() && word.contains(char::is_whitespace));
             let is_used = around.of.is_used || around.asked || !around.after.is_empty();
             let of = Surroundings { depth: of.depth, is_used, ..around.of };
-            texts.for_each(|text| self.read(text, of));
+            texts.chain(&given).for_each(|text| self.read(text, of));
         }
+    }
+
+    /// Returns the text that a command gives to a shell, for a variable what that holds.
+    fn given_to_a_shell(&self, command: &Command) -> Option<String> {
+        let text = text_for_a_shell(started(aside::command_itself(&command.words)))?;
+        Some(match compared::side(&text, None, &self.kept) {
+            Side::Said(held) => held,
+            _ => text,
+        })
     }
 
     /// Takes what comes by `<`.

@@ -1,0 +1,1 @@
+echo '. ./tests/loud.sh' | tee verify.sh >e2e.sh
