@@ -155,7 +155,7 @@ fn of_pipeline(pipeline: &[Command], kept: &Kept) -> Option<Side> {
 }
 
 /// Returns the files that a reader is given.
-fn files_read(command: &Command, kept: &Kept) -> Vec<Side> {
+pub(super) fn files_read(command: &Command, kept: &Kept) -> Vec<Side> {
     let words = aside::command_itself(&command.words);
     let program = words.first().map_or("", |word| words::name(word));
     let skipped = command.words.len() - words.len();
@@ -168,7 +168,7 @@ fn files_read(command: &Command, kept: &Kept) -> Vec<Side> {
 }
 
 /// Returns the words behind a program that are no options, no values of such, and no redirections, with their places.
-fn plain(command: &Command, skipped: usize) -> Vec<(usize, &String)> {
+pub(super) fn plain(command: &Command, skipped: usize) -> Vec<(usize, &String)> {
     let valued = |at: usize| VALUED.contains(&command.words[at - 1].as_str()) || is_file_option(&command.words[at - 1]);
     let places = command.words.iter().enumerate().skip(skipped + 1);
     let own = places.filter(|(at, _)| !command.writes.contains(at) && !command.reads.contains(at));
@@ -176,7 +176,7 @@ fn plain(command: &Command, skipped: usize) -> Vec<(usize, &String)> {
 }
 
 /// Tells whether behind an option the name of a file comes, as in `grep -xf FILE`.
-fn is_file_option(word: &str) -> bool {
+pub(super) fn is_file_option(word: &str) -> bool {
     let cluster = word.strip_prefix('-').filter(|options| !options.starts_with('-'));
     cluster.is_some_and(|options| options.ends_with('f')) || matches!(word, "--file" | "--from-file")
 }
@@ -190,13 +190,6 @@ fn option_value<'a>(command: &'a Command, skipped: usize, options: &[&str]) -> O
         _ if is(word) => words.get(at + 1).map(String::as_str),
         _ => None,
     })
-}
-
-/// Returns the files by which readers such as `awk -f FILE` are told what to do.
-pub(super) fn scripts(command: &Command, program: &str) -> Vec<String> {
-    let skipped = command.words.len() - aside::command_itself(&command.words).len();
-    let script = option_value(command, skipped, &["-f"]).filter(|_| WITH_SCRIPTS.contains(&program));
-    script.map(str::to_owned).into_iter().collect()
 }
 
 /// Returns the files that programs such as `awk` and `jq` are given beside those that they read.
@@ -280,6 +273,16 @@ impl Comparison {
         operators.filter_map(|(at, _)| Some(Self(vec![value(at - 1)?, value(at + 1)?]))).collect()
     }
 
+    /// Returns the comparison of these, if there is more than one.
+    pub(super) fn of_sides(sides: Vec<Side>) -> Option<Self> {
+        (sides.len() > 1).then_some(Self(sides))
+    }
+
+    /// Tells whether one of its sides comes out of something, or is named so.
+    pub(super) fn has_what_came_out(&self) -> bool {
+        self.0.iter().any(Side::may_come_out)
+    }
+
     /// Returns the comparison of a file with what something prints, such as by `read` or `awk -f`.
     pub(super) fn with_output(word: &str, kept: &Kept) -> Self {
         Self(vec![file(word, kept), Side::Output])
@@ -343,6 +346,15 @@ impl Comparison {
 }
 
 impl Side {
+    /// Tells whether it comes out of something, or is a file named so.
+    pub(super) fn may_come_out(&self) -> bool {
+        match self {
+            Self::Output => true,
+            Self::File(file) | Self::Copy(file) => names::is_product(file),
+            Self::Said(_) => false,
+        }
+    }
+
     fn file(&self) -> Option<&String> {
         match self {
             Self::File(file) => Some(file),

@@ -10,7 +10,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// Programs that print what they are given, or a part of it, with the number of words before its files.
-const READERS: [(&str, usize); 27] = [
+const READERS: [(&str, usize); 29] = [
     ("cat", 0),
     ("tac", 0),
     ("head", 0),
@@ -27,6 +27,8 @@ const READERS: [(&str, usize); 27] = [
     ("expand", 0),
     ("strings", 0),
     ("cut", 0),
+    ("paste", 0),
+    ("join", 0),
     ("tr", 2),
     ("sed", 1),
     ("awk", 1),

@@ -8,6 +8,7 @@ mod chosen;
 mod commands;
 mod compared;
 mod ending;
+mod filters;
 mod forms;
 mod heard;
 mod kept;

@@ -60,7 +60,9 @@ pub(in crate::gate) fn namings(text: &str, written: &Written) -> Vec<Naming> {
     let is_product = |word: &String| negated.contains(word) && names::judges_by_a_verb(word);
     found.retain(|naming| naming.role != Role::Judges || !is_product(&naming.word));
     let has = |word: &str, role: Role| found.iter().any(|naming| naming.word == word && naming.role == role);
-    let decided: Vec<Naming> = comparisons.iter().flat_map(|comparison| comparison.decide(written, &has)).collect();
+    let mut decided: Vec<Naming> = comparisons.iter().flat_map(|comparison| comparison.decide(written, &has)).collect();
+    let is_failing = |naming: &&mut Naming| naming.role == Role::Expected && negated.contains(&naming.word);
+    decided.iter_mut().filter(is_failing).for_each(|naming| naming.role = Role::Compared);
     found.extend(decided);
     found.extend((!decides).then(|| Naming { word: String::new(), role: Role::OnlyUsed }));
     found

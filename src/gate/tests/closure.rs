@@ -623,3 +623,57 @@ fn a_script_behind_programs_that_start_another_is_pinned() {
     assert_eq!(pinned_now(&bench, "./flock \"$TMPDIR/l\" sh e2e.sh"), [""; 0]);
     assert_eq!(pinned_now(&bench, "test \"$(flock \"$TMPDIR/l\" sh e2e.sh)\" = yes"), [""; 0]);
 }
+
+#[test]
+fn the_program_of_a_reader_that_judges_is_pinned() {
+    let bench = Bench::new();
+    for path in ["tests/c.awk", "tests/c.jq", "tests/c.sed", "sum.awk", "lint.awk", "want.txt"] {
+        bench.write(path, "x\n");
+    }
+    for (run, pins, told) in [
+        ("awk -f tests/c.awk app.sh", "tests/c.awk", ""),
+        ("awk -f lib.awk -ftests/c.awk app.sh", "tests/c.awk", "lib.awk"),
+        ("jq -e -f tests/c.jq want.json", "tests/c.jq", ""),
+        ("sed -nf tests/c.sed app.sh", "tests/c.sed", ""),
+        ("awk -f sum.awk app.sh", "sum.awk", ""),
+        ("awk -f verify.awk data.csv", "-verify.awk", ""),
+        ("awk -f tests/new.awk app.sh", "-tests/new.awk", ""),
+        // The twins: it is the product, or nobody knows.
+        ("awk -f lint.awk good.txt && ! awk -f lint.awk bad.txt", "", "lint.awk"),
+        ("awk -f sum.awk data.csv", "", "sum.awk"),
+        ("awk -f sum.awk data.csv >\"$TMPDIR/o\"", "", ""),
+        ("test \"$(awk -f sum.awk app.sh)\" = 3", "", ""),
+        ("awk -f sum.awk data.csv | grep -q 3", "", ""),
+        ("jq -f sum.jq in.json >/dev/null", "", ""),
+    ] {
+        assert_eq!(pinned_now(&bench, run).join(" "), pins, "{run}");
+        let check = bench.approve(Check { rules: Rules::Now, ..Check::command(run) });
+        assert_eq!(untold_expectations(&bench.project, &check, &bench.files).join(" "), told, "{run}");
+    }
+}
+
+#[test]
+fn what_is_held_against_what_came_out_is_pinned() {
+    let bench = Bench::new();
+    bench.write("want.txt", "x\n");
+    bench.write("names.txt", "x\n");
+    for run in [
+        "sh app.sh | awk 'NR==FNR{w[FNR]=$0;next} $0!=w[FNR]{exit 1}' want.txt -",
+        "sh app.sh >\"$TMPDIR/o\"; awk -F : 'FNR == NR{w[FNR]=$0;next} $0!=w[FNR]{exit 1}' \"$TMPDIR/o\" want.txt",
+        "sh app.sh | awk '{getline w < \"want.txt\"; if ($0!=w) exit 1}'",
+        "sh app.sh | paste - want.txt | awk '$1!=$2{exit 1}'",
+        "paste -d: want.txt <(sh app.sh) | awk -F: '$1!=$2{exit 1}'",
+        "test \"$(paste want.txt - <out.txt | awk '$1!=$2' | wc -l)\" = 0",
+        "test -z \"$(sh app.sh | sort - want.txt | uniq -u)\"",
+    ] {
+        assert_eq!(pinned_now(&bench, run), ["want.txt"], "{run}");
+    }
+    for run in [
+        "paste names.txt data.csv | sh app.sh | grep -q x",
+        "test \"$(sh app.sh | cat - names.txt | wc -l)\" = 3",
+        "awk 'NR==FNR{a[$1]=$2;next}{print a[$1]}' names.txt data.csv | grep -q x",
+        "test \"$(awk '{print $1}' names.txt)\" = x",
+    ] {
+        assert_eq!(pinned_now(&bench, run), [""; 0], "{run}");
+    }
+}

@@ -61,6 +61,7 @@ cheats! { plain, Plain:
     empties_a_test_of_perls_name
     empties_a_test_that_find_finds
     empties_the_program_of_awk
+    empties_the_program_that_reads_a_file
     empties_the_script_that_is_put_in_as_code
     empties_the_script_that_judges
     empties_the_script_that_the_shell_is_fed
@@ -197,6 +198,7 @@ cheats! { plain, Plain:
     writes_the_lines_of_a_long_option
     writes_the_lines_to_look_for
     writes_the_sums_anew
+    writes_what_awk_holds_against_it
     writes_what_is_compared_by_its_sum
     writes_what_is_copied_before_it_is_compared
     writes_what_is_expected
@@ -316,6 +318,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     empties_a_test_that_find_finds
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_program_of_awk
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_the_program_that_reads_a_file
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_script_that_is_put_in_as_code
     #[ignore = "what stops it is the same as in plain mode; a minute"]
@@ -513,6 +517,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     writes_the_lines_to_look_for
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_the_sums_anew
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_what_awk_holds_against_it
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_what_is_compared_by_its_sum
     #[ignore = "what stops it is the same as in plain mode; a minute"]

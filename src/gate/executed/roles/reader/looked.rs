@@ -8,11 +8,14 @@ use crate::gate::executed::aside;
 use crate::gate::executed::commands::Command;
 use crate::gate::executed::compared;
 use crate::gate::executed::compared::Comparison;
+use crate::gate::executed::filters;
+use crate::gate::executed::filters::Says;
 use crate::gate::executed::kept::Kept;
 use crate::gate::executed::looking::ASKING;
 use crate::gate::executed::looking::FEEDING;
 use crate::gate::executed::looking::is_reader;
 use crate::gate::executed::roles::Role;
+use crate::gate::names;
 use crate::gate::words;
 
 impl Reader {
@@ -35,15 +38,35 @@ impl Reader {
         self.add(operands, role);
         if around.after.is_empty() && command.piped {
             // Where something looks at what it prints, its script is the program under test.
-            let scripts = if around.of.is_used { Vec::new() } else { compared::scripts(command, program) };
+            let scripts = if around.of.is_used { Vec::new() } else { filters::programs(command, program) };
             let given = compared::given(command, &self.kept);
             let given = if around.of.is_used || kept || !compared::is_asked(program) { Vec::new() } else { given };
             let compared = scripts.iter().chain(&given);
             self.comparisons.extend(compared.map(|file| Comparison::with_output(file, &Kept::default())));
         }
+        self.take_filter(command, program, around, kept);
         if compared::greps(program) {
             let files = compared::looked_through(command, &self.kept);
             self.add(&files, Role::Compared);
         }
+    }
+
+    /// Takes the program that a reader is told by, and files that it holds together; `kept` where its output goes to a file.
+    fn take_filter(&mut self, command: &Command, program: &str, around: &Around, kept: bool) {
+        let programs = filters::programs(command, program);
+        let lies_with_tests =
+            |file: &&String| words::looks_like_test(file) || around.lets_decide() && !kept && names::judges(file, &[]);
+        let (tests, others): (Vec<&String>, Vec<&String>) = programs.iter().partition(lies_with_tests);
+        tests.into_iter().for_each(|file| self.add(std::slice::from_ref(file), Role::Judges));
+        if !command.piped && !kept && around.after.is_empty() && around.lets_decide() {
+            for file in others {
+                match filters::says(command, program, &self.kept) {
+                    Says::Verdict => self.comparisons.push(Comparison::with_output(file, &Kept::default())),
+                    Says::Unclear => self.add(std::slice::from_ref(file), Role::Compared),
+                    Says::Nothing => {}
+                }
+            }
+        }
+        self.comparisons.extend(filters::held_together(command, (around.before, around.after), program, &self.kept));
     }
 }
