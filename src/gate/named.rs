@@ -161,13 +161,19 @@ impl Named {
         let is_entered = by.bases[1..].contains(&path);
         match () {
             () if by.of_go && !words::name(&path).contains('.') && !words::is_pattern(&path) => {
-                self.folders.insert(path.clone(), Part::of_go(&path));
+                self.add_go(&path, by);
             }
             () if is_entered && folders::holds_product(&path, by.known, namings) => {
                 self.folders.insert(path, Part::Tests);
             }
             () => _ = self.project.insert(path),
         }
+    }
+
+    /// Adds a folder that is given to `go`.
+    fn add_go(&mut self, folder: &str, by: By) {
+        self.untold.extend(folders::untold_of_go(folder, by.known));
+        self.folders.insert(folder.to_owned(), Part::of_go(folder, by.known));
     }
 
     /// Adds what code imports and then looks at: nobody can tell it from the product.
@@ -195,7 +201,7 @@ impl Named {
                 meant.extend(paths.last().cloned());
             }
             if by.of_go && naming.role == Role::Searched {
-                self.folders.extend(meant.into_iter().map(|path| (path.clone(), Part::of_go(&path))));
+                meant.iter().for_each(|path| self.add_go(path, by));
                 continue;
             }
             // What is yet to be made may as well be the product, unless its name says otherwise.
@@ -237,7 +243,7 @@ impl Named {
             if by.of_go
                 && let Some(path) = by.known.first(guess).or(guess.absent.first())
             {
-                self.folders.insert(path.clone(), Part::of_go(path));
+                self.add_go(path, by);
                 continue;
             }
             match by.known.first(guess) {

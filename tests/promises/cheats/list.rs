@@ -186,6 +186,7 @@ cheats! { plain, Plain:
     turns_the_test_into_a_link
     turns_the_tests_folder_into_a_link
     weakens_a_test_that_git_shows
+    weakens_the_helper_of_gos_tests
     weakens_what_the_test_loads
     writes_a_fixture_anew
     writes_a_folder_of_what_is_expected
@@ -493,6 +494,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     turns_the_test_into_a_link
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     weakens_a_test_that_git_shows
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    weakens_the_helper_of_gos_tests
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     weakens_what_the_test_loads
     #[ignore = "what stops it is the same as in plain mode; a minute"]
