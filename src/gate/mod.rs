@@ -27,6 +27,7 @@ mod look_back;
 mod named;
 mod names;
 mod pin;
+mod required;
 mod shell;
 mod soft;
 mod stage;

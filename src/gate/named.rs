@@ -14,6 +14,7 @@ use crate::gate::guessed;
 use crate::gate::guessed::Guess;
 use crate::gate::guessed::Known;
 use crate::gate::names;
+use crate::gate::required;
 use crate::gate::words;
 use crate::gate::written::Written;
 use std::collections::BTreeMap;
@@ -45,6 +46,18 @@ struct By<'a> {
     leaves: bool,
     /// The text starts `go`, which tells tests by their names.
     of_go: bool,
+    /// What the text has `make` build.
+    built: &'a [String],
+}
+
+impl By<'_> {
+    /// Tells whether a path is that of a program which the text builds first, and that is not there.
+    fn is_built(&self, path: &str) -> bool {
+        let means = |name: &String| {
+            self.bases.iter().any(|base| words::project_path(name, base, self.root).is_some_and(|built| built == path))
+        };
+        !self.known.holds(path) && self.built.iter().any(means)
+    }
 }
 
 /// What is done with each file that a text names, by the paths that it means.
@@ -73,7 +86,9 @@ impl Named {
             };
             let leaves = words.windows(2).any(|pair| pair[0] == "cd" && words::is_elsewhere(&pair[1]));
             let of_go = check.rules == Rules::Now && words.iter().any(|word| words::name(word) == "go");
-            let by = By { bases: &bases, root, known, rules: check.rules, leaves, of_go };
+            let is_shell = check.rules == Rules::Now && text.is_for_shell();
+            let built = if is_shell { executed::built(&text.text) } else { Vec::new() };
+            let by = By { bases: &bases, root, known, rules: check.rules, leaves, of_go, built: &built };
             let mut guesses = guessed::guesses(&words, &bases, root, known);
             let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
             let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
@@ -98,6 +113,7 @@ impl Named {
                 named.add_deciding(&namings, by);
                 named.add_expected(&paths, by, &namings);
                 named.add_rivals(&words, by);
+                named.spell_out_modules(&text.text, by);
             }
             named.add_guesses(&guesses, by);
         }
@@ -137,7 +153,7 @@ impl Named {
             };
             let tests = paths.filter(|(_, path)| words::looks_like_test(path));
             let of_product = rules == Rules::Now && folders::holds_product(base, known, namings);
-            for (word, path) in tests.filter(|(word, path)| is_path(word, path)) {
+            for (word, path) in tests.filter(|(word, path)| is_path(word, path) && !by.is_built(path)) {
                 match () {
                     () if rules == Rules::First
                         || roles.get(&path).is_some_and(|roles| roles.contains(&Role::Judges)) =>
@@ -198,7 +214,7 @@ impl Named {
             let is_absent = meant.is_empty();
             let is_elsewhere = by.leaves && naming.role == Role::Judges && !naming.word.contains('/');
             if is_absent && !is_elsewhere && !matches!(naming.role, Role::InCode | Role::Searched) {
-                meant.extend(paths.last().cloned());
+                meant.extend(paths.last().filter(|path| !by.is_built(path)).cloned());
             }
             if by.of_go && naming.role == Role::Searched {
                 meant.iter().for_each(|path| self.add_go(path, by));
@@ -223,6 +239,21 @@ impl Named {
                 expected.filter(is_read).partition(|path| names::is_input(path));
             self.untold.extend(input);
             self.project.extend(expected);
+        }
+    }
+
+    /// Puts the files that modules of Node are in the place of their names.
+    fn spell_out_modules(&mut self, text: &str, by: By) {
+        for module in required::modules(text) {
+            let paths = by.bases.iter().filter_map(|base| words::project_path(&module, base, by.root));
+            for path in paths.filter(|path| !by.known.holds(path)).collect::<Vec<_>>() {
+                if self.project.remove(&path) {
+                    self.project.extend(match words::name(&path).contains('.') {
+                        true => vec![path],
+                        false => required::meant(&path, &|form| by.known.holds(form)),
+                    });
+                }
+            }
         }
     }
 

@@ -34,6 +34,7 @@ pub(in crate::gate) use chosen::found_none;
 use ending::Owed;
 pub(in crate::gate) use looking::only_looks;
 use recipes::Idle;
+pub(in crate::gate) use recipes::built;
 pub(in crate::gate) use roles::Naming;
 pub(in crate::gate) use roles::Role;
 pub(in crate::gate) use roles::namings;

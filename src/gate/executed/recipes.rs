@@ -1,5 +1,7 @@
 //! What a named task runs: a script of `package.json`, a target of a `Makefile`.
 
+use crate::gate::executed::aside;
+use crate::gate::executed::commands::commands;
 use regex::Regex;
 use serde_json::Value;
 use std::collections::BTreeSet;
@@ -61,6 +63,18 @@ pub(super) fn task(words: &[String]) -> Option<Task> {
     };
     let kind = if of_more && kind == Kind::Script { Kind::Scripts } else { kind };
     Some(Task { name: name.to_owned(), folder, kind, more: Vec::new() })
+}
+
+/// Returns the files that a text has `make` build by their names, as the text could name them.
+pub(in crate::gate) fn built(text: &str) -> Vec<String> {
+    let all = commands(text);
+    let tasks = all.iter().map(|command| aside::command_itself(&command.words)).filter(|words| !words.is_empty());
+    let made = tasks.filter_map(task).filter(|task| task.kind == Kind::Make && !task.name.is_empty());
+    made.flat_map(|task| {
+        let folder = task.folder.map_or(String::new(), |folder| format!("{}/", folder.trim_end_matches('/')));
+        [task.name].into_iter().chain(task.more).map(move |name| format!("{folder}{name}")).collect::<Vec<_>>()
+    })
+    .collect()
 }
 
 impl Task {

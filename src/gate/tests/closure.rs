@@ -575,6 +575,7 @@ fn what_no_test_can_be_is_not_pinned_as_absent() {
     let bench = Bench::new();
     bench.write("lesson1/test_answer.py", "x\n");
     bench.write("tests/a.sh", "x\n");
+    bench.write("specs.js", "x\n");
     for (run, expected) in [
         ("node -e 'const m=require(\"./app.js\");require(\"assert\").equal(m.shout(\"a\"),\"A\")'", vec![]),
         ("node -e \"if (require('./app.js').x!==2) process.exit(1)\"", vec![]),
@@ -588,9 +589,17 @@ fn what_no_test_can_be_is_not_pinned_as_absent() {
         ("python3 -c \"import tests.run\"", vec![]),
         ("bash --rcfile x tests/a.sh", vec!["tests/a.sh"]),
         ("python3 -m pytest e2e", vec!["-e2e"]),
+        ("make -C test app && test \"$(./test/app)\" = x", vec![]),
+        ("make tests/t && tests/t", vec![]),
+        ("cd test && make app && ./app", vec![]),
+        ("node -e \"require('./spec')\"", vec!["-spec.js", "-spec/index.js"]),
+        ("node -e \"require('./tests')\"", vec!["tests/a.sh"]),
+        ("node -e \"require('./specs')\"", vec!["specs.js"]),
         // The twins.
         ("cd lesson1 && python3 test_other.py", vec!["-lesson1/test_other.py", "-test_other.py"]),
         ("python3 test_x.py", vec!["-test_x.py"]),
+        ("make app && ./test/app", vec!["-test/app"]),
+        ("make -C test lib && tests/t", vec!["-tests/t"]),
         ("bash -c 'sh tests/b.sh'", vec!["-tests/b.sh"]),
     ] {
         assert_eq!(pinned_now(&bench, run), expected, "{run}");
