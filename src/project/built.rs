@@ -16,7 +16,8 @@ const MADE_AT: u64 = 1_000_000_000;
 const ENDS: [&str; 6] = [".o", ".a", ".so", ".obj", ".class", ".pyc"];
 
 /// What programs, libraries, archives of objects and classes begin with.
-const BEGINS: [&[u8]; 3] = [b"\x7fELF", b"!<ar", b"\xca\xfe\xba\xbe"];
+const BEGINS: [&[u8]; 3] = [b"\x7fELF", ARCHIVE, b"\xca\xfe\xba\xbe"];
+const ARCHIVE: &[u8; 4] = b"!<ar";
 
 /// Gives what a build makes among these files a time before all others. Tells whether there was any.
 pub(super) fn age(folder: &Path, entries: &[Entry]) -> io::Result<bool> {
@@ -38,12 +39,18 @@ pub fn freshen(path: &Path) -> io::Result<()> {
 
 /// Tells whether a regular file looks like what a compiler makes.
 pub fn is_built(path: &Path) -> bool {
-    if !path.symlink_metadata().is_ok_and(|found| found.is_file()) {
-        return false;
-    }
-    let mut first = [0; 4];
-    let mut begins = || File::open(path).and_then(|mut file| file.read_exact(&mut first)).map(|()| first);
-    is_named_built(path) || begins().is_ok_and(|first| BEGINS.contains(&first.as_slice()))
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    is_file && (is_named_built(path) || begin(path).is_some_and(|begin| BEGINS.contains(&begin.as_slice())))
+}
+
+/// Tells whether a regular file is an archive of objects.
+pub(super) fn is_archive(path: &Path) -> bool {
+    path.symlink_metadata().is_ok_and(|found| found.is_file()) && begin(path).is_some_and(|begin| begin == *ARCHIVE)
+}
+
+fn begin(path: &Path) -> Option<[u8; 4]> {
+    let mut begin = [0; 4];
+    File::open(path).and_then(|mut file| file.read_exact(&mut begin)).ok().map(|()| begin)
 }
 
 fn is_named_built(path: &Path) -> bool {

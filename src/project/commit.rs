@@ -4,6 +4,7 @@ use super::Changes;
 use super::Identity;
 use super::Marks;
 use super::Project;
+use super::built::is_archive;
 use super::command::refusal;
 use super::name_of;
 use super::names::bytes_of;
@@ -163,8 +164,11 @@ impl Project {
         leftover.large = take.iter().filter(|path| self.size(path) > LARGE).cloned().collect();
         let tracked =
             if untracked.iter().any(|path| object_end(path).is_some()) { self.tracked_names()? } else { Vec::new() };
-        let is_object =
-            |path: &str| object_end(path).is_some_and(|end| !tracked.iter().any(|known| known.ends_with(end)));
+        let is_object = |path: &str| {
+            let is_new = object_end(path).is_some_and(|end| !tracked.iter().any(|known| known.ends_with(end)));
+            // Other files than archives of objects have such a name too.
+            is_new && (!path.ends_with(".a") || is_archive(&self.root.join(path_of(path))))
+        };
         let made: (Vec<String>, Vec<String>) =
             untracked.into_iter().partition(|path| is_made_by_tools(&lossy(path)) || is_object(path));
         leftover.made_by_tools = made.0;
@@ -274,9 +278,10 @@ fn lossy(name: &str) -> String {
     String::from_utf8_lossy(&bytes_of(name)).into_owned()
 }
 
-/// Returns the end of a name of what a compiler makes of a source; a project that wants such in its commits tracks some.
+/// Returns the end of a name of what a compiler makes of a source; a project that wants such in its commits tracks some. A
+/// library that is loaded or a program may be what a check runs, so these are taken.
 fn object_end(path: &str) -> Option<&'static str> {
-    [".o", ".obj", ".class", ".pyc"].into_iter().find(|end| path.ends_with(end))
+    [".o", ".a", ".obj", ".class", ".pyc"].into_iter().find(|end| path.ends_with(end))
 }
 
 /// Tells whether a tool makes this anew whenever it is missing; in a commit it would differ after every run.

@@ -73,13 +73,18 @@ fn objects_in_git_that_a_build_elsewhere_makes_in_another_way_are_no_reason_to_r
 #[test]
 fn new_objects_stay_out_of_commits_unless_the_project_tracks_such() {
     let project = Project::ready().feature("f", "test -f a.c");
-    let project = project.model([does("touch a.c a.o"), does("git add -f a.o; touch b.o")]);
+    let project = project.model([
+        does("touch a.c a.o; printf '!<arch>\\n' >x.a; echo x >y.a; printf '\\177ELF' | tee app >x.so"),
+        does("git add -f a.o; touch b.o"),
+    ]);
 
     let run = project.run(["run", "--sessions", "1"]);
 
-    run.exits(0).tells("what tools make by themselves stays out of the commit, and belongs into `.gitignore`: `a.o`");
-    assert_eq!(project.git(["ls-files"]), "README\na.c");
+    run.exits(0)
+        .tells("what tools make by themselves stays out of the commit, and belongs into `.gitignore`: `a.o`, `x.a`");
+    // A check may run a program where nothing builds it.
+    assert_eq!(project.git(["ls-files"]), "README\na.c\napp\nx.so\ny.a");
     let project = project.feature("g", "test -f b.o");
     project.run(["run", "--sessions", "1"]).exits(0);
-    assert_eq!(project.git(["ls-files"]), "README\na.c\na.o\nb.o");
+    assert_eq!(project.git(["ls-files"]), "README\na.c\na.o\napp\nb.o\nx.so\ny.a");
 }
