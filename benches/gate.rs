@@ -112,6 +112,7 @@ impl Stand {
             check: check.digest(),
             unprepared: false,
             skips: None,
+            ended: None,
             chose_none: false,
         };
         let known = Known { red: Some(red), ..Known::default() };

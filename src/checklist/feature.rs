@@ -66,6 +66,8 @@ pub struct Baseline {
     pub unprepared: bool,
     /// How many tests it skipped, where that is known.
     pub skips: Option<Skips>,
+    /// How many tests came to their end, where that is known for sure.
+    pub ended: Option<u64>,
     /// It chooses tests by their names, and found none of these.
     pub chose_none: bool,
 }
@@ -315,6 +317,7 @@ fn read_baseline(value: &Value) -> Result<Baseline, Fault> {
             skipped,
             expected: count("expected"),
         }),
+        ended: count("ended"),
         chose_none: value["chose_none"] == true,
     })
 }

@@ -59,6 +59,7 @@ mod tests {
             check: "d".to_owned(),
             unprepared: false,
             skips: None,
+            ended: None,
             chose_none: true,
         };
         let refused = |pins: &[&str], rules, red: &Red| {

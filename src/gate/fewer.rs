@@ -1,5 +1,6 @@
-//! Passes in which fewer of the approved tests count than before the work: some were skipped, or expected to fail. The code
-//! under test can have that done within the runner, and an honest test may have a reason for it: a person has to look.
+//! Passes in which fewer of the approved tests count than before the work: some were skipped, expected to fail, or did not come
+//! to their end. The code under test can have that done within the runner, and an honest test may have a reason for it: a
+//! person has to look.
 
 use crate::gate::Check;
 use crate::gate::Finding;
@@ -41,18 +42,29 @@ struct Own {
 }
 
 impl Gate<'_> {
-    /// Refuses such a pass, and returns how it is named.
+    /// Refuses such a pass, of what `commit` holds, and returns how it is named.
     pub(in crate::gate) fn refuse_fewer(
         &self,
         trial: &mut Trial,
         check: &Check,
         red: Option<&Red>,
+        commit: &str,
         pinned: PinnedBytes,
     ) -> Option<String> {
-        if trial.finding != Finding::Passed || check.rules != Rules::Now {
-            return None;
-        }
-        let (red, now) = red.zip(trial.skips)?;
+        let red = red.filter(|_| trial.finding == Finding::Passed && check.rules == Rules::Now)?;
+        let ended = || {
+            let guards = has_approved_tests(check);
+            guards.then(|| self.fewer_ended(trial, check, red, commit, pinned)).flatten()
+        };
+        let reason = self.more_aside(trial, check, red, pinned).or_else(ended)?;
+        trial.finding = Finding::Failed;
+        trial.add(&format!("exit code 0, but {reason}"));
+        Some(format!("{FEWER}{reason}"))
+    }
+
+    /// Returns how many more tests were skipped, or expected to fail.
+    fn more_aside(&self, trial: &Trial, check: &Check, red: &Red, pinned: PinnedBytes) -> Option<String> {
+        let now = trial.skips?;
         let own = || Own::of(&self.approved_texts(check, pinned));
         let reason = match red.skips {
             Some(before) => {
@@ -63,12 +75,10 @@ impl Gate<'_> {
             None if has_approved_tests(check) => more_than_own(now, &own()),
             None => None,
         }?;
-        trial.finding = Finding::Failed;
         let names = trial.output().map(|output| executed::skipped_tests(&output.text())).unwrap_or_default();
         let names: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
         let names = if names.is_empty() { String::new() } else { format!(" (skipped: {})", names.join(", ")) };
-        trial.add(&format!("exit code 0, but {reason}{names}"));
-        Some(format!("{FEWER}{reason}{names}"))
+        Some(format!("{reason}{names}"))
     }
 
     /// Returns the approved files in Python, with those that tests load by themselves.

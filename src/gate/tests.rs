@@ -80,6 +80,7 @@ impl Bench {
             check: String::new(),
             unprepared: false,
             skips: None,
+            ended: None,
             chose_none: false,
         };
         let interrupt = Interrupt::new();

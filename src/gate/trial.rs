@@ -387,7 +387,8 @@ fn judged(finished: Finished, expect: Option<&str>, deciding: &Deciding) -> Tria
         (finding, detail) = (Finding::Failed, format!("exit code 0, but {reason}"));
     }
     let skips = deciding.skips(&finished.output.text());
-    Trial { skips, ..ended(finished, finding, detail) }
+    let count = deciding.ended(&finished.output);
+    Trial { skips, ended: count, ..ended(finished, finding, detail) }
 }
 
 /// Shortens a text for `sh` to what names it.

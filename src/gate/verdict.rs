@@ -1,6 +1,7 @@
 //! What one run of a check found.
 
 use crate::clock::duration;
+use crate::gate::Ended;
 use crate::gate::Finding;
 use crate::gate::Skips;
 use crate::gate::checkout::Place;
@@ -43,6 +44,8 @@ pub struct Trial {
     pub(in crate::gate) limit: Option<Duration>,
     /// How many tests it skipped, where that is known.
     pub(in crate::gate) skips: Option<Skips>,
+    /// How many tests came to their end.
+    pub(in crate::gate) ended: Ended,
     /// It chooses tests by their names, and found none of these.
     pub(in crate::gate) chose_none: bool,
     /// What tools load by themselves and came meanwhile.
@@ -66,6 +69,7 @@ impl Trial {
             unprepared: None,
             limit: None,
             skips: None,
+            ended: Ended::default(),
             chose_none: false,
             planted: Vec::new(),
             detail,
@@ -176,6 +180,8 @@ pub struct Red {
     pub unprepared: bool,
     /// How many tests it skipped, where that is known.
     pub skips: Option<Skips>,
+    /// How many tests came to their end, where that is known for sure.
+    pub ended: Option<u64>,
     /// It chooses tests by their names, and found none of these.
     pub chose_none: bool,
 }
@@ -342,6 +348,9 @@ impl Verdict {
             baseline["tests"] = json!(tests);
             baseline["skipped"] = json!(skipped);
             baseline["expected"] = json!(expected);
+        }
+        if self.trial.ended.is_sure && self.trial.ended.count > 0 {
+            baseline["ended"] = json!(self.trial.ended.count);
         }
         baseline
     }

@@ -139,6 +139,7 @@ fn red(feature: &Feature) -> Option<Red> {
         // What is done was looked at twice.
         unprepared: baseline.unprepared && !feature.is_done(),
         skips: baseline.skips,
+        ended: baseline.ended,
         chose_none: baseline.chose_none,
     })
 }

@@ -17,6 +17,12 @@ pub(super) struct Owed {
     programs: Vec<String>,
 }
 
+impl Owed {
+    pub(super) fn is_of(&self, runner: Runner) -> bool {
+        self.runner == runner
+    }
+}
+
 /// How much of what a runner prints has to be its own.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 enum Extent {

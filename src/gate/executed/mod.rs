@@ -7,6 +7,7 @@ mod aside;
 mod chosen;
 mod commands;
 mod compared;
+mod ended;
 mod ending;
 mod filters;
 mod forms;
@@ -31,6 +32,7 @@ use crate::process::Output;
 use crate::project;
 pub(in crate::gate) use chosen::choices;
 pub(in crate::gate) use chosen::found_none;
+pub use ended::Ended;
 use ending::Owed;
 pub(in crate::gate) use looking::only_looks;
 use recipes::Idle;
@@ -120,6 +122,13 @@ impl Deciding {
     /// Counts the tests that the deciding runners skipped, where the code under test can have that done.
     pub(in crate::gate) fn skips(&self, output: &str) -> Option<Skips> {
         skips::counted(&self.runners, output)
+    }
+
+    /// Counts the tests that came to their end, as the deciding runners say.
+    pub(in crate::gate) fn ended(&self, output: &Output) -> Ended {
+        let owed = |runner| self.owed.iter().filter(|owed| owed.is_of(runner)).count();
+        let ended = ended::counted(&self.runners, &output.text(), &owed);
+        Ended { is_sure: ended.is_sure && output.left_out() == 0, ..ended }
     }
 
     /// Returns why a deciding runner did not come to its end, or tells of a failure there, although the check ended well.

@@ -249,3 +249,59 @@ fn a_program_that_may_take_the_rest_of_a_list_is_warned_of() {
     leaves.exits(0);
     assert!(!leaves.stderr.contains("can read what is left"), "{}", leaves.stderr);
 }
+
+/// A project in Python whose pinned tests fail, and what else it holds.
+fn with_pinned_tests(test: &str, others: &[(&str, &str)]) -> Project {
+    let project = Project::ready();
+    project.write("app.py", "CASES = ['a', 'b', 'c']\n\n\ndef low(text):\n    return text\n");
+    project.write("test_app.py", test);
+    others.iter().for_each(|(path, text)| project.write(path, text));
+    project.git(["add", "-A"]);
+    project.git(["commit", "-q", "-m", "tests"]);
+    project
+}
+
+/// Tests that nobody approved may go while a feature is worked on.
+#[test]
+fn tests_that_are_not_pinned_may_be_deleted_by_the_work() {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        return skipped("there is no python3");
+    }
+    let begin = "import unittest\nimport app\n\nclass A(unittest.TestCase):\n";
+    let test = format!("{begin}    def test_low(self):\n        self.assertEqual(app.low('A'), 'a')\n");
+    let old = format!(
+        "{begin}    def test_one(self):\n        self.assertTrue(app)\n\n    def test_two(self):\n        self.assertTrue(app)\n"
+    );
+    let check = r#"{"id":"f","title":"f","check":{"run":"python3 -m unittest -q","closure":["test_app.py"]}}"#;
+    let work = "sed -i 's/return text/return text.lower()/' app.py; git rm -q test_old.py";
+    // The twin deletes none, and hides them.
+    let trick = "sed -i 's/return text/return text.lower()/' app.py; git mv test_old.py old.py";
+    for (work, code, status) in [(work, 0, "proven"), (trick, 4, "waiting")] {
+        let project = with_pinned_tests(&test, &[("test_old.py", &old)]);
+        project.run_with(["feature", "add", "-"], check).exits(0);
+        let project = project.model([does(work)]);
+        project.run(["run"]).exits(code);
+        assert_eq!(project.status("f"), status, "{work}");
+    }
+}
+
+/// How many tests there are may depend on the product.
+#[test]
+fn a_pass_with_fewer_cases_than_before_waits_for_a_person_who_can_accept_it() {
+    if std::process::Command::new("python3").arg("--version").output().is_err() {
+        return skipped("there is no python3");
+    }
+    let test = "import unittest\nimport app\n\nclass A(unittest.TestCase):\n    pass\n\nfor case in app.CASES:\n    setattr(A, 'test_' + \
+                case, lambda self, case=case: self.assertEqual(app.low(case.upper()), case))\n";
+    let project = with_pinned_tests(test, &[]).feature("f", "python3 -m unittest test_app.py");
+    let project = project.model([does("sed -i \"s/return text/return text.lower()/; s/, 'c'//\" app.py")]);
+
+    let run = project.run(["run"]);
+
+    run.exits(4).tells("f waits for a person");
+    run.tells("a pass in which only 2 tests came to their end, and before the work 3 did");
+    assert_eq!(project.status("f"), "waiting");
+    assert_eq!(project.stored("f")["baseline"]["ended"], 3);
+    project.run(["accept", "f", "--reason", "c is no case any more"]).exits(0);
+    assert_eq!(project.status("f"), "accepted");
+}

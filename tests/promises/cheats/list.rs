@@ -169,6 +169,7 @@ cheats! { plain, Plain:
     shows_the_answer_by_a_filter_at_home
     skips_the_test
     skips_what_could_not_be_loaded_before
+    stops_the_runner_after_a_test
     swaps_the_check_while_it_runs_and_puts_it_back
     swaps_the_projects_repository
     swaps_the_test_while_it_runs_and_puts_it_back
@@ -180,6 +181,9 @@ cheats! { plain, Plain:
     takes_over_the_loading_of_tests
     takes_the_examples_away
     takes_the_execute_bit
+    takes_the_package_for_another_module
+    takes_the_tests_for_a_virtualenv
+    tells_go_which_test_to_run
     ticks_the_box_by_the_memory_tool
     ticks_the_box_in_the_view
     trusts_its_own_settings
@@ -479,6 +483,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     skips_what_could_not_be_loaded_before
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    stops_the_runner_after_a_test
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     takes_over_the_command_that_decides
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     takes_over_the_loading_of_tests
@@ -486,6 +492,12 @@ cheats! { bubblewrap_rest, Bubblewrap:
     takes_the_examples_away
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     takes_the_execute_bit
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    takes_the_package_for_another_module
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    takes_the_tests_for_a_virtualenv
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    tells_go_which_test_to_run
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     ticks_the_box_by_the_memory_tool
     #[ignore = "what stops it is the same as in plain mode; a minute"]
