@@ -9,6 +9,7 @@ use crate::engine::session;
 use crate::engine::verify;
 use crate::engine::verify::Attempt;
 use crate::engine::verify::Outcome;
+use crate::engine::verify::sweep;
 use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::gate::Finding;
@@ -49,6 +50,7 @@ fn prepare(ws: &mut Workspace) -> Result<Vec<String>> {
     let dir = ws.sessions();
     let Some(number) = transcript::unfinished(&dir)? else {
         prepare::prepare(ws, Dirty::Refuse)?;
+        sweep::baselines(ws, &Occasion::outside(ws))?;
         return Ok(Vec::new());
     };
     prepare::require_branch(ws)?;

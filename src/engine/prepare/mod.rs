@@ -3,8 +3,6 @@
 pub mod recover;
 
 use crate::engine::session;
-use crate::engine::verify::sweep;
-use crate::engine::workspace::Occasion;
 use crate::engine::workspace::Workspace;
 use crate::event::Event;
 use crate::failure::Failure;
@@ -20,7 +18,7 @@ pub enum Dirty {
     Commit,
 }
 
-/// Brings the project to where a session may start: recovered, adopted, clean, with a commit and with baselines.
+/// Brings the project to where checks may run: recovered, adopted, clean and with a commit.
 pub fn prepare(ws: &mut Workspace, dirty: Dirty) -> Result<()> {
     recover::finish_interrupted(ws)?;
     adopt(ws)?;
@@ -32,8 +30,7 @@ pub fn prepare(ws: &mut Workspace, dirty: Dirty) -> Result<()> {
         let id = ws.project.first_commit("start")?;
         ws.tell(&Event::Committed { place: "project".to_owned(), id, subject: "start".to_owned() });
     }
-    require_branch(ws)?;
-    sweep::baselines(ws, &Occasion::outside(ws))
+    require_branch(ws)
 }
 
 /// Takes over what people changed in the view between two commands.

@@ -46,6 +46,7 @@ use crate::sandbox::Level;
 use crate::sandbox::Reach;
 use crate::transcript;
 use anyhow::Result;
+use std::mem;
 use std::rc::Rc;
 use std::time::Duration;
 
@@ -137,6 +138,10 @@ fn next(ws: &mut Workspace, budget: &mut Budget, so_far: &mut SoFar) -> Result<O
     if ws.interrupt.requested() {
         return Ok(Some(Stop::For(stop::interrupted())));
     }
+    // Within the run's time.
+    if !mem::replace(&mut so_far.baselined, true) {
+        sweep::baselines(ws, &Occasion::outside(ws))?;
+    }
     let checklist = ws.checklist()?;
     let tree = ws.head()?.tree;
     require_branch(ws, so_far)?;
@@ -204,7 +209,8 @@ fn require_branch(ws: &Workspace, so_far: &SoFar) -> Result<()> {
 pub fn hold_initializer(ws: &mut Workspace) -> Result<Vec<String>> {
     prepare::prepare(ws, Dirty::Refuse)?;
     let mut budget = begin(ws)?;
-    let held = initialize(ws, &mut budget, &mut SoFar::default());
+    let baselined = sweep::baselines(ws, &Occasion::outside(ws));
+    let held = baselined.and_then(|()| initialize(ws, &mut budget, &mut SoFar::default()));
     if let Some(lost) = budget.end(End::Stopped) {
         ws.warn(lost);
     }
@@ -385,4 +391,6 @@ struct SoFar {
     client: Option<Rc<Client>>,
     /// An initializer session was held; what it left open does not hold up the features that can be worked on.
     initialized: bool,
+    /// The checks that came without a baseline were run once.
+    baselined: bool,
 }

@@ -467,6 +467,24 @@ fn a_time_limit_cuts_the_check_that_the_agent_calls() {
 }
 
 #[test]
+fn a_time_limit_cuts_the_first_run_of_a_check() {
+    let project = Project::ready().model([makes("a")]);
+    for text in ["one", "two"] {
+        project.write("text", text);
+        project.git(["add", "text"]);
+        if text == "one" {
+            project.git(["commit", "-qm", text]);
+        }
+    }
+    let project = project.feature("a", "test -f quick || sleep 300; test -f a");
+    project.git(["commit", "-qm", "two"]);
+
+    out_of_time_and_on(&project, &[], "check a: out of time");
+
+    assert_eq!(project.played().requests().len(), 2, "both of the second run");
+}
+
+#[test]
 fn a_time_limit_cuts_installing_before_a_check() {
     let project = Project::ready().feature("a", "test -f a").model([makes("a")]);
     let prepare = "gate.prepare=test -f quick || sleep 300";
