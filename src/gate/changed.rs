@@ -53,8 +53,7 @@ impl Gate<'_> {
         let mut looked = Looked { untracked: Vec::new(), changed: self.changed_by(check, tree) };
         let mut moved = checkout::left_head(self.project, head)?;
         if tree.place != Place::Clean {
-            let changes = self.project.changes()?;
-            let uncommitted = self.project.uncommitted_beside(&changes)?;
+            let (changes, uncommitted) = self.project.changes_and_uncommitted()?;
             match tree.place {
                 Place::InPlace => looked.changed.paths = uncommitted,
                 _ if uncommitted.is_empty() => {}

@@ -16,6 +16,17 @@ const VIEW: &[u8] = b".longhaul/memory/";
 /// What would be in its place.
 const OWN: &[u8] = b".longhaul";
 
+/// How git is asked for all that differs.
+const STATUS: [&str; 7] = [
+    "--no-optional-locks",
+    "status",
+    "--porcelain=v2",
+    "-z",
+    "--no-renames",
+    "--untracked-files=all",
+    "--ignore-submodules=none",
+];
+
 /// Paths that differ from HEAD, relative to the root, in git's order. Ignored files are not among them, nor is the view
 /// of memory.
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
@@ -41,18 +52,16 @@ pub fn listed(paths: &[String]) -> String {
 impl Project {
     /// Compares the working tree with HEAD.
     pub fn changes(&self) -> Result<Changes> {
-        let listing = self.git(
-            &[
-                "--no-optional-locks",
-                "status",
-                "--porcelain=v2",
-                "-z",
-                "--no-renames",
-                "--untracked-files=all",
-                "--ignore-submodules=none",
-            ],
-            None,
-        );
+        self.read_changes(self.git(&STATUS, None))
+    }
+
+    /// Compares the working tree with HEAD, and does something else meanwhile.
+    pub(super) fn changes_beside<T>(&self, meanwhile: impl FnOnce() -> T) -> (Result<Changes>, T) {
+        let (listing, done) = self.git_beside(&STATUS, meanwhile);
+        (self.read_changes(listing), done)
+    }
+
+    fn read_changes(&self, listing: Result<Vec<u8>>) -> Result<Changes> {
         Ok(parse(&listing.map_err(|error| self.unless_index_damaged(error))?))
     }
 

@@ -73,6 +73,24 @@ impl Project {
         self.finish(args, &self.command(args, stdin))
     }
 
+    /// Runs a `git` that only reads, and does something else meanwhile. One that is held ends all others when it has ended,
+    /// and so comes first.
+    pub(super) fn git_beside<T>(&self, args: &[&str], meanwhile: impl FnOnce() -> T) -> (Result<Vec<u8>>, T) {
+        if self.held.is_some() {
+            return (self.git(args, None), meanwhile());
+        }
+        if let Err(refused) = self.require_own() {
+            return (Err(refused), meanwhile());
+        }
+        let command = self.command(args, None);
+        thread::scope(|scope| {
+            let git = scope.spawn(|| run_past_others(|| run_free(&command)));
+            let done = meanwhile();
+            let finished = git.join().unwrap_or_else(|panic| std::panic::resume_unwind(panic));
+            (self.judge(args, finished), done)
+        })
+    }
+
     /// Runs `git` with an index other than the user's.
     pub(super) fn git_with(&self, index: &Path, args: &[&str], stdin: Option<Vec<u8>>) -> Result<Vec<u8>> {
         let mut command = self.command(args, stdin);
@@ -129,9 +147,18 @@ impl Project {
     }
 
     fn finish(&self, args: &[&str], command: &process::Command) -> Result<Vec<u8>> {
+        self.require_own()?;
+        self.judge(args, run_past_others(|| self.run_once(command)))
+    }
+
+    /// Refuses to let `git` look at another repository than the one that was opened.
+    fn require_own(&self) -> Result<()> {
         self.require_same_pointer()?;
-        require_shallow_list(&self.common_dir)?;
-        let finished = self.run_past_others(command);
+        require_shallow_list(&self.common_dir)
+    }
+
+    /// Returns what a `git` printed, or says why it failed.
+    fn judge(&self, args: &[&str], finished: process::Finished) -> Result<Vec<u8>> {
         let name = args.iter().copied().find(|arg| !arg.starts_with('-') && !arg.contains('=')).unwrap_or_default();
         match finished.exit {
             Exit::Code(0) if finished.output.size as usize <= LISTING => Ok(finished.output.head),
@@ -155,23 +182,8 @@ impl Project {
         }
     }
 
-    /// Runs a `git`, and again for a while where another one has a lock: a person's `git status` takes one too.
-    fn run_past_others(&self, command: &process::Command) -> process::Finished {
-        let until = Instant::now() + PATIENCE;
-        loop {
-            let finished = self.run_once(command);
-            let said = finished.errors.text();
-            let is_locked = finished.exit == Exit::Code(128) && said.contains(".lock': File exists");
-            if !is_locked || Instant::now() >= until {
-                return finished;
-            }
-            thread::sleep(PAUSE);
-        }
-    }
-
     fn run_once(&self, command: &process::Command) -> process::Finished {
-        // A person's interrupt ends the session, not the commit that saves its work.
-        let Some(held) = &self.held else { return process::run(command, &Interrupt::new()) };
+        let Some(held) = &self.held else { return run_free(command) };
         let finished = held.sandbox.run(command);
         // A filter of a repository inside may have left something that would write into the next checkout.
         held.sandbox.end();
@@ -192,6 +204,25 @@ impl Project {
     /// Runs a changing `git` and returns its output as one trimmed line of text.
     pub(super) fn git_changing_line(&self, args: &[&str]) -> Result<String> {
         Ok(line(&self.git_changing(args, None)?))
+    }
+}
+
+/// Runs a `git` outside of any sandbox. A person's interrupt ends the session, not the commit that saves its work.
+fn run_free(command: &process::Command) -> process::Finished {
+    process::run(command, &Interrupt::new())
+}
+
+/// Runs a `git`, and again for a while where another one has a lock: a person's `git status` takes one too.
+fn run_past_others(run: impl Fn() -> process::Finished) -> process::Finished {
+    let until = Instant::now() + PATIENCE;
+    loop {
+        let finished = run();
+        let said = finished.errors.text();
+        let is_locked = finished.exit == Exit::Code(128) && said.contains(".lock': File exists");
+        if !is_locked || Instant::now() >= until {
+            return finished;
+        }
+        thread::sleep(PAUSE);
     }
 }
 

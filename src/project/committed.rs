@@ -1,6 +1,7 @@
 //! Whether the files of the working tree are those of HEAD, without taking anybody's word for it.
 
 use super::Changes;
+use super::Head;
 use super::Project;
 use super::changes::parse;
 use super::name_of;
@@ -16,17 +17,37 @@ use std::path::Path;
 
 impl Project {
     /// Lists the tracked files that differ from HEAD, also those that git was told to overlook.
+    pub fn uncommitted(&self) -> Result<Vec<String>> {
+        Ok(self.changes_and_uncommitted()?.1)
+    }
+
+    /// Returns what git sees, and with it the tracked files that differ from HEAD, also those that git was told to overlook.
     ///
     /// `git status` believes the index: a file marked there (`--assume-unchanged`, `--skip-worktree`), or one whose
     /// remembered times fit, is unchanged to it. A fresh index remembers nothing, so that every file is read.
-    pub fn uncommitted(&self) -> Result<Vec<String>> {
-        self.uncommitted_beside(&self.changes()?)
+    pub fn changes_and_uncommitted(&self) -> Result<(Changes, Vec<String>)> {
+        let Some(head) = self.head()? else {
+            let changes = self.changes()?;
+            let differing: BTreeSet<String> = changes.tracked.iter().cloned().collect();
+            return Ok((changes, differing.into_iter().collect()));
+        };
+        let (changes, read) = self.changes_beside(|| self.read_anew(&head));
+        let (changes, mut read) = (changes?, read?);
+        let mut differing: BTreeSet<String> = changes.tracked.iter().cloned().collect();
+        read.retain(|path| !differing.contains(path));
+        // A clean filter may store other bytes than lie here; the same bytes are no difference, whatever it would do.
+        read.retain(|path| !self.lies_as_committed(&head.commit, path));
+        let absent = |path: &String| self.root.join(path_of(path)).symlink_metadata().is_err();
+        if read.iter().any(absent) {
+            let sparse = self.left_out_by_sparse_checkout()?;
+            read.retain(|path| !(absent(path) && sparse.contains(path)));
+        }
+        differing.extend(read);
+        Ok((changes, differing.into_iter().collect()))
     }
 
-    /// The same where the changes that git sees are known already.
-    pub fn uncommitted_beside(&self, changes: &Changes) -> Result<Vec<String>> {
-        let mut differing: BTreeSet<String> = changes.tracked.iter().cloned().collect();
-        let Some(head) = self.head()? else { return Ok(differing.into_iter().collect()) };
+    /// Lists the tracked files in which a `git` that remembers nothing of them sees a difference from HEAD.
+    fn read_anew(&self, head: &Head) -> Result<Vec<String>> {
         self.entries(&head.tree)?;
         let folder = self.temporary()?;
         let index = folder.path().join("index");
@@ -41,17 +62,7 @@ impl Project {
             "--untracked-files=no",
             "--ignore-submodules=none",
         ];
-        let mut read = parse(&self.git_with(&index, &status, None)?).tracked;
-        read.retain(|path| !differing.contains(path));
-        // A clean filter may store other bytes than lie here; the same bytes are no difference, whatever it would do.
-        read.retain(|path| !self.lies_as_committed(&head.commit, path));
-        let absent = |path: &String| self.root.join(path_of(path)).symlink_metadata().is_err();
-        if read.iter().any(absent) {
-            let sparse = self.left_out_by_sparse_checkout()?;
-            read.retain(|path| !(absent(path) && sparse.contains(path)));
-        }
-        differing.extend(read);
-        Ok(differing.into_iter().collect())
+        Ok(parse(&self.git_with(&index, &status, None)?).tracked)
     }
 
     /// Writes an index of a tree that remembers nothing of any file.

@@ -7,8 +7,7 @@ use anyhow::Result;
 
 /// Tells in words what lies in the working tree and is in no commit, though a check might rest on it.
 pub(in crate::gate) fn uncommitted(project: &Project, left_out: &[String]) -> Result<Option<String>> {
-    let changes = project.changes()?;
-    let changed = project.uncommitted_beside(&changes)?;
+    let (changes, changed) = project.changes_and_uncommitted()?;
     if !changed.is_empty() {
         // `git status` does not show these, so the way out has to be told.
         let overlooked = !changes.tracked.iter().any(|path| changed.contains(path));
