@@ -93,6 +93,8 @@ pub struct Room {
 impl Room {
     /// Returns the arguments of `bwrap` that make this room, without the command in it.
     pub(super) fn arguments(&self, settings: &Settings) -> Result<Vec<OsString>> {
+        let shown = shown::shown(settings);
+        let hidden = Hidden { keys: keys(settings), sockets: sockets(settings, &shown) };
         let mut mounts = Mounts::default();
         mounts.flags(&["--unshare-pid", "--unshare-ipc", "--unshare-uts", "--unshare-cgroup-try"]);
         if self.network == Network::Off {
@@ -102,14 +104,14 @@ impl Room {
             mounts.flags(&["--seccomp", FILTER]);
         }
         mounts.flags(&["--die-with-parent", "--new-session", "--as-pid-1", "--cap-drop", "ALL"]);
-        machine(&mut mounts, settings, self.network);
+        machine(&mut mounts, settings, self.network, &shown, &hidden);
         self.project(&mut mounts, settings)?;
         self.hold(&mut mounts);
         if let Some(program) = settings.supervisor.first() {
             mounts.mount("--ro-bind", Path::new(program), Path::new(OWN_PROGRAM));
         }
         self.writable.iter().for_each(|folder| mounts.mount("--bind", folder, folder));
-        self.hide_once_more(&mut mounts, settings);
+        self.hide_once_more(&mut mounts, settings, hidden);
         mounts.flags(&["--remount-ro", "/run"]);
         mounts.0.extend(["--chdir".into(), self.root.clone().into_os_string()]);
         Ok(mounts.0)
@@ -117,13 +119,12 @@ impl Room {
 
     /// Hides last what was hidden first, so that no mount laid between uncovers it; but not what the user shows by name, nor
     /// sockets of the project's own.
-    fn hide_once_more(&self, mounts: &mut Mounts, settings: &Settings) {
+    fn hide_once_more(&self, mounts: &mut Mounts, settings: &Settings, hidden: Hidden) {
         let real = settings.read.iter().filter_map(|folder| folder.canonicalize().ok());
         let meant: Vec<PathBuf> = settings.read.iter().cloned().chain(real).collect();
         let own: Vec<&PathBuf> = self.writable.iter().chain([&self.root, &self.common_dir]).collect();
-        let sockets = sockets(settings, &shown::shown(settings)).into_iter();
-        let sockets = sockets.filter(|socket| !own.iter().any(|folder| socket.starts_with(folder)));
-        let hidden = keys(settings).into_iter().chain(sockets);
+        let sockets = hidden.sockets.into_iter().filter(|socket| !own.iter().any(|folder| socket.starts_with(folder)));
+        let hidden = hidden.keys.into_iter().chain(sockets);
         hidden.filter(|path| !meant.iter().any(|shown| path.starts_with(shown))).for_each(|path| mounts.hide(&path));
     }
 
@@ -162,8 +163,14 @@ impl Room {
     }
 }
 
+/// What commands must not reach of the machine.
+struct Hidden {
+    keys: Vec<PathBuf>,
+    sockets: Vec<PathBuf>,
+}
+
 /// Shows the machine, without what is the user's own.
-fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
+fn machine(mounts: &mut Mounts, settings: &Settings, network: Network, shown: &[PathBuf], hidden: &Hidden) {
     mounts.mount("--ro-bind", Path::new("/"), Path::new("/"));
     mounts.flags(&["--dev", "/dev", "--proc", "/proc"]);
     PROC_READ_ONLY.iter().for_each(|name| mounts.mount_if_there("--ro-bind", &Path::new("/proc").join(name)));
@@ -172,10 +179,8 @@ fn machine(mounts: &mut Mounts, settings: &Settings, network: Network) {
     if let Some(home) = settings.home.as_deref().filter(|home| home.parent().is_some()) {
         mounts.empty(home);
     }
-    let shown = shown::shown(settings);
     shown.iter().for_each(|folder| mounts.mount("--ro-bind", folder, folder));
-    keys(settings).iter().for_each(|key| mounts.hide(key));
-    sockets(settings, &shown).iter().for_each(|socket| mounts.hide(socket));
+    hidden.keys.iter().chain(&hidden.sockets).for_each(|path| mounts.hide(path));
     settings.read.iter().for_each(|folder| mounts.mount_if_there("--ro-bind", folder));
     if network == Network::On {
         RESOLVERS.iter().for_each(|folder| mounts.mount_if_there("--ro-bind", Path::new(folder)));
