@@ -180,12 +180,14 @@ impl Inside {
         let (reader, told) = (socket.try_clone().context("could not share a socket")?, Arc::clone(&waiting));
         std::thread::spawn(move || pass_answers(&reader, &sender, &told));
         let interrupt = interrupt.clone();
-        let mut inside = Self { bwrap, interrupt, socket, answers, waiting, limits: None };
+        let limits = settings.cgroups.as_ref().and_then(Group::make);
+        // The first process to move takes the system milliseconds, and others soon after it next to nothing: that is
+        // waited for while `bwrap` still mounts.
+        limits.iter().for_each(|limits| limits.add(&[bwrap.id()]));
+        let inside = Self { bwrap, interrupt, socket, answers, waiting, limits };
         match inside.answers.recv_timeout(START) {
             Ok(Answer::Ready) => {
-                inside.limits = settings.cgroups.as_ref().and_then(Group::make);
-                // Nothing runs in there yet that could have started something unseen. `bwrap` itself only waits, and to
-                // move a process takes the system milliseconds.
+                // Nothing runs in there yet that could have started something unseen.
                 inside.limits.iter().for_each(|limits| limits.add(&inside.bwrap.below()));
                 Ok(inside)
             }
