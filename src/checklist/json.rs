@@ -6,8 +6,9 @@ use serde::de::Deserializer;
 use serde::de::MapAccess;
 use serde::de::SeqAccess;
 use serde::de::Visitor;
+use serde_json::Map;
 use serde_json::Value;
-use std::collections::HashSet;
+use serde_json::map::Entry;
 use std::fmt;
 
 /// Why a text is no checklist.
@@ -49,8 +50,7 @@ pub fn parse(text: &str) -> Result<Value, ParseProblem> {
         let reason = "it starts with a byte order mark; save it as UTF-8 without one".to_owned();
         return Err(ParseProblem::Syntax { line: 1, column: 1, reason });
     }
-    serde_json::from_str::<UniqueKeys>(text).map_err(|error| syntax(&error))?;
-    serde_json::from_str(text).map_err(|error| syntax(&error))
+    serde_json::from_str::<Strict>(text).map(|Strict(value)| value).map_err(|error| syntax(&error))
 }
 
 /// Reads bytes as text, or says which byte is none.
@@ -76,62 +76,80 @@ fn syntax(error: &serde_json::Error) -> ParseProblem {
     ParseProblem::Syntax { line, column, reason }
 }
 
-/// Reads anything and keeps nothing; its only purpose is to meet every key.
-struct UniqueKeys;
+/// The one key of an object that is a number to `serde_json`.
+const NUMBER: &str = "$serde_json::private::Number";
 
-impl<'de> Deserialize<'de> for UniqueKeys {
+/// A value that was read with each key of an object met once.
+struct Strict(Value);
+
+impl<'de> Deserialize<'de> for Strict {
     fn deserialize<D: Deserializer<'de>>(deserializer: D) -> Result<Self, D::Error> {
-        deserializer.deserialize_any(Self)
+        deserializer.deserialize_any(Reader).map(Self)
     }
 }
 
-impl<'de> Visitor<'de> for UniqueKeys {
-    type Value = Self;
+struct Reader;
+
+impl<'de> Visitor<'de> for Reader {
+    type Value = Value;
 
     fn expecting(&self, formatter: &mut fmt::Formatter) -> fmt::Result {
         formatter.write_str("JSON")
     }
 
-    fn visit_bool<E>(self, _: bool) -> Result<Self, E> {
-        Ok(self)
+    fn visit_bool<E>(self, value: bool) -> Result<Value, E> {
+        Ok(value.into())
     }
 
-    fn visit_i64<E>(self, _: i64) -> Result<Self, E> {
-        Ok(self)
+    fn visit_i64<E>(self, number: i64) -> Result<Value, E> {
+        Ok(number.into())
     }
 
-    fn visit_u64<E>(self, _: u64) -> Result<Self, E> {
-        Ok(self)
+    fn visit_u64<E>(self, number: u64) -> Result<Value, E> {
+        Ok(number.into())
     }
 
-    fn visit_f64<E>(self, _: f64) -> Result<Self, E> {
-        Ok(self)
+    fn visit_f64<E>(self, number: f64) -> Result<Value, E> {
+        Ok(number.into())
     }
 
-    fn visit_str<E>(self, _: &str) -> Result<Self, E> {
-        Ok(self)
+    fn visit_str<E>(self, text: &str) -> Result<Value, E> {
+        Ok(text.into())
     }
 
-    fn visit_unit<E>(self) -> Result<Self, E> {
-        Ok(self)
+    fn visit_string<E>(self, text: String) -> Result<Value, E> {
+        Ok(text.into())
     }
 
-    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Self, A::Error> {
-        while items.next_element::<Self>()?.is_some() {}
-        Ok(self)
+    fn visit_unit<E>(self) -> Result<Value, E> {
+        Ok(Value::Null)
+    }
+
+    fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<Value, A::Error> {
+        let mut values = Vec::new();
+        while let Some(Strict(value)) = items.next_element()? {
+            values.push(value);
+        }
+        Ok(values.into())
     }
 
     // Numbers come here too, as an object of one key: that is how their spelling is kept.
-    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Self, A::Error> {
-        let mut seen = HashSet::new();
+    fn visit_map<A: MapAccess<'de>>(self, mut entries: A) -> Result<Value, A::Error> {
+        let mut object = Map::new();
         while let Some(key) = entries.next_key::<String>()? {
-            if seen.contains(&key) {
-                return Err(de::Error::custom(format!("the key `{key}` is there twice in one object")));
+            if object.is_empty() && key == NUMBER {
+                return entries.next_value::<String>()?.parse().map(Value::Number).map_err(de::Error::custom);
             }
-            seen.insert(key);
-            entries.next_value::<Self>()?;
+            match object.entry(key) {
+                Entry::Occupied(known) => {
+                    return Err(de::Error::custom(format!("the key `{}` is there twice in one object", known.key())));
+                }
+                Entry::Vacant(place) => {
+                    place.insert(entries.next_value::<Strict>()?.0);
+                }
+            }
         }
-        Ok(self)
+        Ok(object.into())
     }
 }
 
