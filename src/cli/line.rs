@@ -33,6 +33,8 @@ impl Tone {
 #[derive(Clone, Debug, Default, Eq, PartialEq)]
 pub(super) struct Line {
     pieces: Vec<(Tone, String)>,
+    /// Columns that the pieces take.
+    width: usize,
 }
 
 impl Line {
@@ -48,20 +50,22 @@ impl Line {
 
     /// Adds a piece.
     pub(super) fn add(mut self, tone: Tone, text: &str) -> Self {
-        self.pieces.push((tone, visible::line(text).into_owned()));
+        let text = visible::line(text).into_owned();
+        self.width += text.width();
+        self.pieces.push((tone, text));
         self
     }
 
     /// Adds the pieces of another line.
     pub(super) fn join(mut self, other: Self) -> Self {
+        self.width += other.width;
         self.pieces.extend(other.pieces);
         self
     }
 
     /// Fills the line with spaces up to a column; it always gets at least two, so that columns never touch.
     pub(super) fn column(self, column: usize) -> Self {
-        let width: usize = self.pieces.iter().map(|(_, text)| text.width()).sum();
-        let spaces = column.saturating_sub(width).max(2);
+        let spaces = column.saturating_sub(self.width).max(2);
         self.add(Tone::Plain, &" ".repeat(spaces))
     }
 
