@@ -192,6 +192,12 @@ impl Store {
         Ok(journal.head().map(|head| head.to_string()))
     }
 
+    /// Returns the newest commit as this process knows it; to be called under the write lock, when nobody else adds one.
+    pub(super) fn known_head(&self) -> Result<Option<String>> {
+        let known = self.journal.borrow().as_ref().map(|journal| journal.head().map(|head| head.to_string()));
+        known.map_or_else(|| branch::head(&self.repository), Ok)
+    }
+
     /// Returns the commit that the view was last brought up to; none when that is not known.
     pub(super) fn last_shown(&self) -> Option<String> {
         self.projection.borrow_mut().last(&self.place.view)

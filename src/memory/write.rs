@@ -58,13 +58,13 @@ impl Store {
         let by_hand = origin.author == Author::External;
         let is_protected = command.writes().iter().any(|path| guard::is_guarded(self.policy, path));
         let _apart = if by_hand && is_protected { Some((self.protected)()?) } else { None };
-        let _lock = match command.writes().is_empty() {
+        let lock = match command.writes().is_empty() {
             true => None,
             false => Some(self.lock()?),
         };
         for _ in 0..TRIES {
             self.take_in(&command.writes(), origin)?;
-            let head = self.head()?;
+            let head = if lock.is_some() { self.known_head()? } else { self.head()? };
             let snapshot = Snapshot::of(&self.repository, head.clone());
             let plan = match plan::plan(&snapshot, &command, self.caps.view_chars)? {
                 Outcome::Answer(answer) => {
@@ -124,7 +124,7 @@ impl Store {
         let message = trailers::compose(subject, body, origin, None);
         for _ in 0..TRIES {
             self.take_in(&paths, origin)?;
-            let head = self.head()?;
+            let head = self.known_head()?;
             let changes = self.with_index(&Snapshot::of(&self.repository, head.clone()), changes)?;
             match self.commit(head.as_deref(), &changes, origin.author, &message)? {
                 Committed::Done(commit) => {
@@ -219,7 +219,7 @@ impl Store {
         let Some(commit) = repository::stage(&self.repository, parent, &changes, &signed)? else {
             return Ok(Committed::Unchanged);
         };
-        if branch::at(&self.repository)? != commit.old || self.head()?.as_deref() != parent {
+        if branch::at(&self.repository)? != commit.old || self.known_head()?.as_deref() != parent {
             return Ok(Committed::Stale);
         }
         repository::write(&self.repository, &commit)?;

@@ -60,12 +60,12 @@ pub(super) fn is_damaged(file: &File, generation: u64, identity: &Identity) -> i
 /// Returns the newer of the two that is whole, if one is.
 pub(super) fn newest(file: &File, identity: &Identity) -> io::Result<Option<Header>> {
     let mut newest: Option<Header> = None;
+    let mut both = [0; BLOCK + HEADER];
+    if !read_whole(file, &mut both, 0)? {
+        return Ok(None);
+    }
     for at in [0, BLOCK] {
-        let mut block = [0; HEADER];
-        if !read_whole(file, &mut block, at as u64)? {
-            continue;
-        }
-        let header = Header::read(&block, identity);
+        let header = both[at..].first_chunk().and_then(|block| Header::read(block, identity));
         newest = newest.into_iter().chain(header).max_by_key(|header| header.generation);
     }
     Ok(newest)

@@ -5,6 +5,7 @@ use std::io;
 use std::io::ErrorKind;
 use std::path::Path;
 use std::path::PathBuf;
+use std::sync::LazyLock;
 use std::sync::atomic::AtomicU64;
 use std::sync::atomic::Ordering;
 
@@ -73,7 +74,9 @@ impl Loose<'_> {
         // Who writes without our lock may write the same object at the same time.
         static NEXT: AtomicU64 = AtomicU64::new(0);
         let number = NEXT.fetch_add(1, Ordering::Relaxed);
-        let half = self.0.join(format!("{HALF}{}_{number}", std::process::id()));
+        // Asked once: the system is, each time.
+        static PROCESS: LazyLock<u32> = LazyLock::new(std::process::id);
+        let half = self.0.join(format!("{HALF}{}_{number}", *PROCESS));
         let packed = object.packed()?;
         let write = || fs::write(&half, &packed);
         let again = |tried: io::Result<()>| match tried {

@@ -238,6 +238,9 @@ pub(super) fn write(repository: &Repository, commit: &Record) -> Result<()> {
         if object.kind == ObjectType::Tree {
             repository.trees.borrow_mut().add(object.id, object.bytes.as_slice().into());
         }
+        if let Some(parts) = object::parts_of_commit(object) {
+            repository.newest.set(Some((object.id, parts.tree)));
+        }
     }
     Ok(())
 }

@@ -201,7 +201,7 @@ impl Store {
             self.undid(format!("the memory's repository was moved away and was put back{kept}"));
             return Ok(());
         }
-        let head = self.head()?.and_then(|head| Oid::from_str(&head).ok());
+        let head = self.known_head()?.and_then(|head| Oid::from_str(&head).ok());
         if there.is_none() || !path.join("objects").is_dir() || !fsck::holds(&path, head)? {
             return Err(gone().into());
         }
@@ -253,7 +253,7 @@ impl Store {
 
     /// Writes objects of the newest commit again that something else damaged or deleted.
     fn keep_commit(&mut self, depth: Depth<'_>) -> Result<()> {
-        let Some(head) = self.head()?.and_then(|head| Oid::from_str(&head).ok()) else { return Ok(()) };
+        let Some(head) = self.known_head()?.and_then(|head| Oid::from_str(&head).ok()) else { return Ok(()) };
         self.keep_object(head, "")?;
         let mut folders = vec![(repository::tree_of(&self.repository, &head.to_string())?, String::new())];
         while let Some((id, path)) = folders.pop() {

@@ -47,7 +47,7 @@ impl Store {
             return Ok(());
         }
         // A kill between commit and view left files that lag: the whole view is brought up first.
-        let up_to_date = self.last_shown() == self.head()?;
+        let up_to_date = self.last_shown() == self.known_head()?;
         let scope = if up_to_date { Scope::Paths(paths) } else { Scope::Everything };
         let keep_in = self.keep_in.clone();
         self.settle(scope, origin, &keep_in)
@@ -67,13 +67,13 @@ impl Store {
                 self.keep_seal(Depth::Paths(&[paths, &[INDEX]].concat()))?;
             }
             self.put_branch_back()?;
-            let head = self.head()?;
+            let head = self.known_head()?;
             let snapshot = Snapshot::of(&self.repository, head.clone());
             let view = View::of(&self.place);
-            let shown = self.last_shown();
-            let was_shown = |path: &str, found: &[u8]| self.was_shown(shown.as_deref(), path, found);
+            let last = self.last_shown();
+            let was_shown = |path: &str, found: &[u8]| self.was_shown(last.as_deref(), path, found);
             let mut differences = compare::compare(&view, &snapshot, &was_shown, scope)?;
-            self.merge_overtaken(shown.as_deref(), &snapshot, &mut differences)?;
+            self.merge_overtaken(last.as_deref(), &snapshot, &mut differences)?;
             let todo =
                 adoption::sort(differences, (&view, &snapshot), (self.policy, &self.screen), keep_in, &mut findings)?;
             let mut shown = head.clone();
@@ -102,7 +102,7 @@ impl Store {
             }
             // A view that was looked at in part is up to date only if it was before.
             if let Some(shown) = shown
-                && self.last_shown().as_ref() != Some(&shown)
+                && last.as_ref() != Some(&shown)
             {
                 self.remember_shown(&shown)?;
             }

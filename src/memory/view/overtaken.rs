@@ -22,7 +22,8 @@ impl Store {
         newest: &Snapshot<'_>,
         differences: &mut BTreeMap<String, Difference>,
     ) -> Result<()> {
-        let Some(shown) = shown.filter(|shown| self.head().is_ok_and(|head| head.as_deref() != Some(shown))) else {
+        let Some(shown) = shown.filter(|shown| self.known_head().is_ok_and(|head| head.as_deref() != Some(shown)))
+        else {
             return Ok(());
         };
         let base = Snapshot::of(&self.repository, Some(shown.to_owned()));
