@@ -55,8 +55,20 @@ impl Directory {
         Ok(Self { fd: rustix::fs::openat(&self.fd, name, flags, Mode::empty())? })
     }
 
+    /// Opens the folder of this name; none when something else lies there, or nothing.
+    pub(super) fn enter_if_folder(&self, name: &OsStr) -> io::Result<Option<Self>> {
+        match self.enter(name) {
+            Err(error) if is_no_folder(&error) => Ok(None),
+            entered => entered.map(Some),
+        }
+    }
+
     /// Opens the folder of this name, made for its owner alone when there is none.
     pub(super) fn enter_or_make(&self, name: &OsStr) -> io::Result<Self> {
+        match self.enter(name) {
+            Err(error) if error.kind() == io::ErrorKind::NotFound => {}
+            entered => return entered,
+        }
         match rustix::fs::mkdirat(&self.fd, name, PRIVATE_FOLDER) {
             Ok(()) => {
                 let made = self.enter(name)?;

@@ -59,8 +59,8 @@ impl<'p> View<'p> {
 
     /// Makes the folder when it is missing, and sweeps up what a killed process left beside it.
     pub(super) fn prepare(&self) -> Result<()> {
-        self.make().map(|_| ()).with_context(|| self.doing("make"))?;
         let beside = self.beside().with_context(|| self.doing("make"))?;
+        self.make_in(&beside).with_context(|| self.doing("make"))?;
         for name in beside.names().with_context(|| self.doing("read"))? {
             if name.to_str().is_some_and(|name| name.starts_with(TEMPORARY)) {
                 beside.remove(&name).with_context(|| self.doing("tidy"))?;
@@ -83,6 +83,11 @@ impl<'p> View<'p> {
         let mut on_the_way = String::new();
         for name in path.split('/').filter(|name| !name.is_empty()) {
             on_the_way = join(&on_the_way, name);
+            let is_last = on_the_way == path;
+            if !is_last && let Some(below) = folder.enter_if_folder(OsStr::new(name))? {
+                folder = below;
+                continue;
+            }
             match folder.kind(OsStr::new(name))? {
                 Some(Kind::Folder) => folder = folder.enter(OsStr::new(name))?,
                 Some(kind) => {
@@ -121,8 +126,8 @@ impl<'p> View<'p> {
     }
 
     fn try_put(&self, path: &str, bytes: &[u8]) -> io::Result<()> {
-        let mut folder = self.make()?;
         let beside = self.beside()?;
+        let mut folder = self.make_in(&beside)?;
         let (parents, name) = split(path);
         for parent in parents {
             folder = folder.enter_or_make(OsStr::new(parent))?;
@@ -169,33 +174,26 @@ impl<'p> View<'p> {
     fn root(&self) -> io::Result<Option<Directory>> {
         let mut folder = Directory::open_trusted(&self.place.trusted)?;
         for name in self.below_trusted() {
-            folder = match folder.enter(name) {
-                Ok(folder) => folder,
-                Err(error) if directory::is_no_folder(&error) => return Ok(None),
-                Err(error) => return Err(error),
-            };
+            let Some(below) = folder.enter_if_folder(name)? else { return Ok(None) };
+            folder = below;
         }
         Ok(Some(folder))
     }
 
-    /// Opens the view, made when missing; what lies in its place gets another name.
-    fn make(&self) -> io::Result<Directory> {
-        self.make_path(&self.below_trusted())
+    /// Opens the view in the folder that holds it, made when missing; what lies in its place gets another name.
+    fn make_in(&self, beside: &Directory) -> io::Result<Directory> {
+        match self.below_trusted().last() {
+            Some(name) => make_folder(beside, name),
+            None => Directory::open_trusted(&self.place.trusted),
+        }
     }
 
     /// Opens the folder that holds the view.
     fn beside(&self) -> io::Result<Directory> {
         let names = self.below_trusted();
-        self.make_path(&names[..names.len().saturating_sub(1)])
-    }
-
-    fn make_path(&self, names: &[&OsStr]) -> io::Result<Directory> {
         let mut folder = Directory::open_trusted(&self.place.trusted)?;
-        for name in names {
-            if folder.kind(name)?.is_some_and(|kind| kind != Kind::Folder) {
-                displace(&folder, name)?;
-            }
-            folder = folder.enter_or_make(name)?;
+        for name in &names[..names.len().saturating_sub(1)] {
+            folder = make_folder(&folder, name)?;
         }
         Ok(folder)
     }
@@ -250,6 +248,17 @@ fn found_kind(kind: Kind) -> Found {
         Kind::Link => Found::Link,
         Kind::Special | Kind::Folder => Found::Special,
     }
+}
+
+/// Opens a folder, made when missing; what lies in its place gets another name.
+fn make_folder(folder: &Directory, name: &OsStr) -> io::Result<Directory> {
+    if let Some(there) = folder.enter_if_folder(name)? {
+        return Ok(there);
+    }
+    if folder.kind(name)?.is_some_and(|kind| kind != Kind::Folder) {
+        displace(folder, name)?;
+    }
+    folder.enter_or_make(name)
 }
 
 /// Gives what lies in the way another name; nothing is lost.
