@@ -23,6 +23,7 @@ use tempfile::TempDir;
 use crate::memory::repository::loose::HALF;
 use crate::memory::repository::loose::Loose;
 use crate::memory::repository::object::Object;
+use crate::memory::repository::spare;
 
 /// How long after its last write a half-written file of git's is left alone.
 const AT_WORK: Duration = Duration::from_secs(15 * 60);
@@ -119,7 +120,7 @@ impl Inventory {
                 2 if Oid::from_str(&format!("{name}{}", "0".repeat(38))).is_ok() => {
                     inventory.take_loose(&name).with_context(doing)?;
                 }
-                _ if name != "info" && name != "pack" => inventory.halves.push(name),
+                _ if !["info", "pack", spare::FILE].contains(&name.as_str()) => inventory.halves.push(name),
                 _ => {}
             }
         }

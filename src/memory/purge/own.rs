@@ -17,7 +17,7 @@ use crate::memory::rules::guard::SPEC;
 pub(super) const FOLDERS: [&str; 5] = ["progress", "checks", "checks/pinned", "notes", "notes/reflections"];
 /// Files of git's in the repository, which are not written as plain files.
 pub(super) const GIT_FILES: [&str; 8] =
-    ["HEAD", "config", "packed-refs", "index", "longhaul-id", "main.spare", "info/refs", "commondir"];
+    ["HEAD", "config", "packed-refs", "index", "longhaul-id", "objects/main.spare", "info/refs", "commondir"];
 /// How a file beside the history is written anew.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
 pub(super) enum Form {

@@ -14,7 +14,7 @@ use crate::memory::journal::Identity;
 use crate::memory::repository::exchange;
 
 /// The file in the repository that tells one memory from another.
-pub(super) const IDENTITY: &str = "longhaul-id";
+pub(in crate::memory) const IDENTITY: &str = "longhaul-id";
 
 /// Reads the memory's identity; none when it has none, or one that is damaged.
 pub(in crate::memory) fn known(repository: &Path) -> Result<Option<Identity>> {

@@ -1,9 +1,11 @@
 //! The branch `main` of the memory: it alone moves, by compare-and-swap, unsynced, since the journal has every commit.
 
 use std::fs;
+use std::fs::File;
 use std::fs::OpenOptions;
 use std::io;
 use std::io::ErrorKind;
+use std::io::Read;
 use std::io::Write;
 use std::path::Path;
 use std::path::PathBuf;
@@ -63,7 +65,7 @@ pub(in crate::memory) fn at(repository: &Repository) -> Result<Option<Oid>> {
 
 fn read(repository: &Repository) -> io::Result<Option<Oid>> {
     let folder = repository.git.path();
-    match fs::read(folder.join(BRANCH)) {
+    match read_line(&folder.join(BRANCH)) {
         // Something else made it a name of another ref, which git follows.
         Ok(bytes) if bytes.starts_with(b"ref: ") => return Ok(repository.git.refname_to_id(BRANCH).ok()),
         Ok(bytes) => return Ok(id(&bytes)),
@@ -76,6 +78,17 @@ fn read(repository: &Repository) -> io::Result<Option<Oid>> {
     };
     let mut lines = packed.split(|byte| *byte == b'\n').filter_map(|line| line.split_at_checked(41));
     Ok(lines.find(|(_, name)| *name == BRANCH.as_bytes()).and_then(|(named, _)| id(named)))
+}
+
+/// Returns the bytes of a file that is a line in most cases, which takes one read then.
+fn read_line(path: &Path) -> io::Result<Vec<u8>> {
+    let (mut file, mut bytes) = (File::open(path)?, vec![0; 128]);
+    let read = file.read(&mut bytes)?;
+    bytes.truncate(read);
+    if read == 128 || !bytes.ends_with(b"\n") {
+        file.read_to_end(&mut bytes)?;
+    }
+    Ok(bytes)
 }
 
 /// Returns the commit that the bytes of a ref name.

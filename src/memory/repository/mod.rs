@@ -15,7 +15,7 @@ pub(super) mod object;
 pub(super) mod owner;
 mod remembered;
 pub(super) mod snapshot;
-mod spare;
+pub(super) mod spare;
 pub(super) mod tree;
 pub(super) mod upkeep;
 

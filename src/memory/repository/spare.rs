@@ -21,15 +21,15 @@ use rustix::fs::RenameFlags;
 use crate::memory::repository::Repository;
 use crate::memory::repository::exchange;
 
-/// Its name in the repository.
-const NAME: &str = "main.spare";
+/// Its name among the objects: their folder changes at each write in any case, and the repository's own then does not.
+pub(in crate::memory) const FILE: &str = "main.spare";
 
 /// A file that may be there, and may be another's.
 pub(super) struct Spare(PathBuf);
 
 impl Spare {
     pub(super) fn of(repository: &Repository) -> Self {
-        Self(repository.git.path().join(NAME))
+        Self(repository.objects().join(FILE))
     }
 
     /// Makes a lock file with these bytes, of the spare file if it is ours alone.
@@ -61,7 +61,8 @@ impl Spare {
             let _ = fs::remove_file(&self.0);
             return exchange::replace((CWD, lock), (CWD, file));
         }
-        fs::rename(lock, &self.0)
+        // Where that is another disk there is no spare one.
+        fs::rename(lock, &self.0).or_else(|_| fs::remove_file(lock))
     }
 }
 
@@ -83,7 +84,7 @@ mod tests {
 
     /// Moves the branch in a folder as `branch` does.
     fn put(folder: &Path, text: &str) {
-        let (spare, lock, file) = (Spare(folder.join(NAME)), folder.join("main.lock"), folder.join("main"));
+        let (spare, lock, file) = (Spare(folder.join("spare")), folder.join("main.lock"), folder.join("main"));
         spare.lock(&lock, text.as_bytes()).unwrap();
         spare.replace(&lock, &file).unwrap();
         assert_eq!((fs::read_to_string(&file).unwrap().as_str(), lock.exists()), (text, false));
@@ -96,7 +97,7 @@ mod tests {
     #[test]
     fn two_files_take_turns_and_no_third_is_made() {
         let folder = tempfile::tempdir().unwrap();
-        let (file, spare) = (folder.path().join("main"), folder.path().join(NAME));
+        let (file, spare) = (folder.path().join("main"), folder.path().join("spare"));
         ["one\n", "two\n"].iter().for_each(|text| put(folder.path(), text));
         let (first, second) = (inode(&spare), inode(&file));
         put(folder.path(), "six\n");
@@ -106,7 +107,7 @@ mod tests {
     #[test]
     fn what_others_name_too_is_never_written_to() {
         let folder = tempfile::tempdir().unwrap();
-        let (spare, other) = (folder.path().join(NAME), folder.path().join("other"));
+        let (spare, other) = (folder.path().join("spare"), folder.path().join("other"));
         ["one\n", "two\n"].iter().for_each(|text| put(folder.path(), text));
         fs::hard_link(&spare, &other).unwrap();
         put(folder.path(), "six\n");
@@ -124,7 +125,7 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let lock = folder.path().join("main.lock");
         fs::write(&lock, "git's").unwrap();
-        let refused = Spare(folder.path().join(NAME)).lock(&lock, b"one\n").unwrap_err();
+        let refused = Spare(folder.path().join("spare")).lock(&lock, b"one\n").unwrap_err();
         assert_eq!(
             (refused.kind(), fs::read_to_string(&lock).unwrap().as_str()),
             (io::ErrorKind::AlreadyExists, "git's")

@@ -78,6 +78,21 @@ pub(in crate::memory) fn look(repository: &Path) -> Vec<Foreign> {
     found
 }
 
+/// Returns the files and folders that are as they were as long as [`look`] finds nothing new.
+pub(super) fn rests_on(repository: &Path) -> impl Iterator<Item = PathBuf> {
+    let names = REDIRECTIONS.iter().map(|(name, _)| *name).chain(["hooks", "packed-refs", "HEAD", "config"]);
+    names.flat_map(|name| with_folder(repository, name))
+}
+
+/// Returns what lies at a name, if anything does, and the innermost folder there is that would have it: no name comes into
+/// a folder without a change of that.
+pub(super) fn with_folder(repository: &Path, name: &str) -> impl Iterator<Item = PathBuf> {
+    let is_there = |path: &&Path| fs::symlink_metadata(path).is_ok();
+    let path = repository.join(name);
+    let folder = path.ancestors().skip(1).find(is_there).map(Path::to_owned);
+    folder.into_iter().chain(Some(path).filter(|path| is_there(&path.as_path())))
+}
+
 impl Foreign {
     /// Says what was found and where it is kept.
     pub(in crate::memory) fn told(&self, kept: Option<&Path>) -> String {

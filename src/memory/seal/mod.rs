@@ -2,6 +2,7 @@
 //! every write and by every inspection; what something else put in their place is set aside, and ours is put back.
 
 pub(super) mod layout;
+mod looks;
 pub(super) mod shortcuts;
 mod watch;
 
@@ -26,10 +27,12 @@ use crate::memory::Place;
 use crate::memory::aside;
 use crate::memory::fsck;
 use crate::memory::journal;
+use crate::memory::journal::Identity;
 use crate::memory::journal::Journal;
 use crate::memory::journal::Record;
 use crate::memory::recovery;
 use crate::memory::recovery::identity;
+use crate::memory::recovery::identity::IDENTITY;
 use crate::memory::repository;
 use crate::memory::repository::Repository;
 use crate::memory::repository::loose::Loose;
@@ -38,6 +41,9 @@ use crate::memory::repository::tree;
 use crate::memory::repository::tree::Trees;
 use crate::memory::rules::guard::Policy;
 use crate::memory::rules::path;
+use crate::memory::seal::layout::Foreign;
+use crate::memory::seal::looks::Looks;
+use crate::memory::seal::looks::Stamp;
 use crate::memory::store::Store;
 use crate::memory::view::View;
 
@@ -72,6 +78,7 @@ pub(super) struct Seal {
     folder: File,
     state: Option<Inode>,
     whole: RefCell<HashMap<Oid, Stamp>>,
+    looks: Looks,
     watch: Watch,
 }
 
@@ -81,22 +88,6 @@ enum Watch {
     On,
     #[cfg_attr(not(test), expect(dead_code, reason = "only a test shows what the watch is for"))]
     Off,
-}
-
-/// What changes when a file is written, replaced or touched.
-#[derive(Clone, Copy, Debug, Eq, PartialEq)]
-struct Stamp {
-    inode: Inode,
-    size: u64,
-    changed: (i64, i64),
-}
-
-impl Stamp {
-    fn of(path: &Path) -> Option<Self> {
-        let found = fs::symlink_metadata(path).ok()?;
-        let changed = (found.ctime(), found.ctime_nsec());
-        Some(Self { inode: (found.dev(), found.ino()), size: found.len(), changed })
-    }
 }
 
 fn inode(path: &Path) -> Option<Inode> {
@@ -111,6 +102,7 @@ impl Seal {
             folder: File::open(&place.repository).with_context(doing)?,
             state: inode(&place.state),
             whole: RefCell::default(),
+            looks: Looks::default(),
             watch: Watch::On,
         })
     }
@@ -156,9 +148,11 @@ impl Store {
 
     /// Looks at all of it; to be called under the write lock.
     pub(super) fn keep_seal(&mut self, depth: Depth<'_>) -> Result<()> {
+        if depth == Depth::Everything {
+            self.seal.looks.forget();
+        }
         self.keep_folder()?;
-        let shortcuts = shortcuts::look(&self.place);
-        for foreign in layout::look(&self.place.repository).into_iter().chain(shortcuts) {
+        for foreign in self.foreign()? {
             let kept = layout::set_aside(&self.place.repository, &foreign, &self.keep_in)?;
             let told = foreign.told(kept.as_deref());
             match foreign.innocent {
@@ -168,6 +162,25 @@ impl Store {
         }
         self.keep_journal()?;
         self.keep_commit(depth)
+    }
+
+    /// Finds what has no place in the repository's folder.
+    fn foreign(&self) -> Result<Vec<Foreign>> {
+        let (repository, mut found) = (&self.place.repository, Vec::new());
+        self.seal.looks.find("foreign", || {
+            found = layout::look(repository).into_iter().chain(shortcuts::look(&self.place)).collect();
+            let shortcuts = shortcuts::rests_on(&self.place).filter(|_| found.is_empty());
+            Ok(shortcuts.map(|shortcuts| layout::rests_on(repository).chain(shortcuts).collect()))
+        })?;
+        Ok(found)
+    }
+
+    /// Tells whether the repository says that it is this memory.
+    fn is_named(&self, identity: &Identity) -> Result<bool> {
+        self.seal.looks.find("identity", || {
+            let is_named = identity::known(&self.place.repository)? == Some(*identity);
+            Ok(is_named.then(|| vec![self.place.repository.join(IDENTITY)]))
+        })
     }
 
     /// Notes what something else did and what was undone, to be told by the next inspection.
@@ -218,8 +231,7 @@ impl Store {
             None => return Ok(()),
             Some(journal) => {
                 let identity = *journal.identity();
-                let is_named = identity::known(&self.place.repository)? == Some(identity);
-                if is_named && journal.is_intact(&state)? {
+                if self.is_named(&identity)? && journal.is_intact(&state)? {
                     return Ok(());
                 }
                 (identity, journal.head())

@@ -5,6 +5,7 @@ use std::fs;
 use std::io;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
+use std::path::PathBuf;
 
 use anyhow::Context;
 use anyhow::Result;
@@ -17,6 +18,7 @@ use crate::memory::Place;
 use crate::memory::aside;
 use crate::memory::repository::exchange;
 use crate::memory::repository::upkeep::Right;
+use crate::memory::seal::layout;
 use crate::memory::seal::layout::Foreign;
 
 /// The file in which they are written down.
@@ -57,6 +59,18 @@ pub(in crate::memory) fn look(place: &Place) -> Vec<Foreign> {
     // Who packs writes down at the end what it made.
     let Ok(right) = Right::if_free(&place.state) else { return foreign(place) };
     right.map(|_right| foreign(place)).unwrap_or_default()
+}
+
+/// Returns the files and folders that are as they were as long as [`look`] finds nothing new; none when it found something,
+/// or did not see all of it.
+pub(super) fn rests_on(place: &Place) -> Option<Vec<PathBuf>> {
+    if !foreign(place).is_empty() {
+        return None;
+    }
+    let repository = &place.repository;
+    let named = PACKS.iter().chain(&[GRAPH, GRAPHS]).flat_map(|name| layout::with_folder(repository, name));
+    let graphs = graphs(repository).into_iter().map(|name| repository.join(name));
+    Some(named.chain(graphs).collect())
 }
 
 /// Tells whether git's lists of commits, if there are any, are longhaul's.

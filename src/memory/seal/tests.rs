@@ -403,3 +403,47 @@ fn two_hundred_clean_sessions_raise_no_alarm() {
 fn a_thousand_clean_sessions_raise_no_alarm() {
     hold_clean_sessions(1000);
 }
+
+/// What comes into a repository that was looked at before, and has not changed for long.
+const LATE: [(&str, fn(&Memory)); 12] = [
+    ("alternates", |m| put(m, "objects/info/alternates", "/elsewhere\n")),
+    ("grafts", |m| put(m, "info/grafts", "x")),
+    ("a shallow history", |m| put(m, "shallow", "x")),
+    ("replaced objects", |m| put(m, "refs/replace/x", "x")),
+    ("another common folder", |m| put(m, "commondir", "..")),
+    ("a hook", |m| put(m, "hooks/post-commit", "x")),
+    ("packed replacements", |m| put(m, "packed-refs", &format!("{} refs/replace/x\n", "1".repeat(40)))),
+    ("a list of commits", |m| put(m, "objects/info/commit-graph", "x")),
+    ("a list of packs", |m| put(m, "objects/pack/multi-pack-index", "x")),
+    ("HEAD at another branch", |m| rewrite(m, "HEAD", "main", "mine")),
+    ("a setting", |m| rewrite(m, "config", "bare = true", "pager= cat ")),
+    ("another memory's name", |m| put(m, "longhaul-id", &"1".repeat(32))),
+];
+
+/// Changes a file in its place, with as many bytes and the time that it had.
+fn rewrite(memory: &Memory, name: &str, old: &str, new: &str) {
+    let path = memory.place.repository.join(name);
+    let (text, time) = (fs::read_to_string(&path).unwrap(), fs::metadata(&path).unwrap().modified().unwrap());
+    assert!(text.contains(old) && old.len() == new.len());
+    fs::write(&path, text.replace(old, new)).unwrap();
+    fs::File::options().write(true).open(&path).unwrap().set_modified(time).unwrap();
+}
+
+#[test]
+fn a_look_that_a_write_spares_itself_misses_nothing() {
+    let mut memories: Vec<Memory> = LATE.iter().map(|_| Memory::project(&[("a", "1")])).collect();
+    std::thread::sleep(std::time::Duration::from_millis(2200));
+    for (memory, (name, deed)) in memories.iter_mut().zip(LATE) {
+        let identity = identity::known(&memory.place.repository).unwrap();
+        let is_known = |memory: &Memory, what| memory.store.seal.looks.find(what, || Ok(None)).unwrap();
+        memory.write("a", "2");
+        memory.write("a", "3");
+        assert!(is_known(memory, "foreign") && is_known(memory, "identity"), "{name}: its twin, nothing is looked at");
+        deed(memory);
+        memory.write("a", "4");
+        let foreign: Vec<_> =
+            layout::look(&memory.place.repository).into_iter().chain(shortcuts::look(&memory.place)).collect();
+        assert_eq!(foreign, [], "{name}");
+        assert_eq!(identity::known(&memory.place.repository).unwrap(), identity, "{name}");
+    }
+}

@@ -224,7 +224,7 @@ impl Written {
         let own = [
             "HEAD",
             "config",
-            "main.spare",
+            "objects/main.spare",
             "longhaul-id",
             "refs/heads/main",
             "logs/refs/heads/main",
