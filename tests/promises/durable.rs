@@ -49,7 +49,8 @@ impl Written {
         let (calls, answers) = (service.stdin.take().unwrap(), BufReader::new(service.stdout.take().unwrap()));
         let (told, hear) = mpsc::channel();
         let first = self.asked;
-        let versions = (0..CHANGING).map(|file| self.version(&changing(file))).collect();
+        let there = self.there();
+        let versions = (0..CHANGING).map(|file| there.get(&changing(file)).copied()).collect();
         let writer = thread::spawn(move || ask(calls, first, versions));
         let reader = thread::spawn(move || {
             for line in answers.lines().map_while(Result::ok).filter(|line| line.contains("\"is_error\":false")) {
@@ -73,10 +74,14 @@ impl Written {
         }
     }
 
-    /// Returns the version that a changing file has; none before there is one.
-    fn version(&self, path: &str) -> Option<usize> {
-        let (_, text) = git(&self.folder, &["show", &format!("main:{path}")]);
-        text.strip_prefix("version ")?.lines().next()?.parse().ok()
+    /// Returns the version that each changing file has. One question for all: thousands of kills ask it.
+    fn there(&self) -> BTreeMap<String, usize> {
+        let (_, found) = git(&self.folder, &["grep", "^version ", "main", "--", "changing"]);
+        let version = |line: &str| {
+            let (path, version) = line.strip_prefix("main:")?.split_once(":version ")?;
+            Some((path.to_owned(), version.parse().ok()?))
+        };
+        found.lines().filter_map(version).collect()
     }
 
     /// Says what is lost or broken, after the next command has put in order what there is to.
@@ -89,7 +94,8 @@ impl Written {
         let there: BTreeSet<String> =
             git(&self.folder, &["ls-tree", "-r", "--name-only", "main"]).1.lines().map(str::to_owned).collect();
         faults.extend(self.answered.difference(&there).map(|path| format!("{path} was answered and is lost")));
-        let older = self.versions.iter().filter(|(path, version)| self.version(path) < Some(**version));
+        let now = self.there();
+        let older = self.versions.iter().filter(|(path, version)| now.get(*path) < Some(*version));
         faults.extend(older.map(|(path, version)| format!("version {version} of {path} was answered and is lost")));
         let head = git(&self.folder, &["rev-parse", "main"]).1.trim().to_owned();
         let new = self.looked.as_ref().map_or_else(|| head.clone(), |looked| format!("{looked}..{head}"));
