@@ -109,9 +109,13 @@ fn a_check_that_wants_the_network_is_told_which_setting_gives_it() {
 /// B06: a server that a check leaves holds its port, and the next session blames its code.
 #[test]
 fn a_server_that_a_check_leaves_is_ended_and_named_with_its_port() {
-    let serve = "setsid -f python3 -m http.server 38377 >/dev/null 2>&1; sleep 1; test -f a";
+    let port = 38377;
+    let listens = format!("cat /proc/net/tcp* | grep -q ':{port:X} '");
+    let serve = format!(
+        "setsid -f python3 -m http.server {port} >/dev/null 2>&1; until {listens}; do sleep 0.1; done; test -f a"
+    );
     for project in [Project::ready(), Project::ready().sandboxed()] {
-        let project = project.feature("a", serve);
+        let project = project.feature("a", &serve);
         for _ in 0..2 {
             let run = project.run(["check", "a"]);
             run.exits(8)
