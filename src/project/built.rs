@@ -43,9 +43,14 @@ pub fn is_built(path: &Path) -> bool {
     is_file && (is_named_built(path) || begin(path).is_some_and(|begin| BEGINS.contains(&begin.as_slice())))
 }
 
-/// Tells whether a regular file is an archive of objects.
-pub(super) fn is_archive(path: &Path) -> bool {
-    path.symlink_metadata().is_ok_and(|found| found.is_file()) && begin(path).is_some_and(|begin| begin == *ARCHIVE)
+/// Tells whether a file named like an object begins like one: other archives end with `.a` too, and a Wavefront model, which
+/// is text, with `.obj`. One too short to tell goes by its name.
+pub(super) fn is_object_by_bytes(path: &Path) -> bool {
+    let is_file = path.symlink_metadata().is_ok_and(|found| found.is_file());
+    let is_text = |begin: &[u8; 4]| begin.iter().all(|byte| byte.is_ascii_graphic() || byte.is_ascii_whitespace());
+    let is_archive = begin(path).is_some_and(|begin| begin == *ARCHIVE);
+    let may_be_an_object = path.extension().is_some_and(|end| end != "a") && !begin(path).as_ref().is_some_and(is_text);
+    is_file && (is_archive || may_be_an_object)
 }
 
 fn begin(path: &Path) -> Option<[u8; 4]> {

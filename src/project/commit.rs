@@ -4,7 +4,7 @@ use super::Changes;
 use super::Identity;
 use super::Marks;
 use super::Project;
-use super::built::is_archive;
+use super::built::is_object_by_bytes;
 use super::command::refusal;
 use super::name_of;
 use super::names::bytes_of;
@@ -166,8 +166,7 @@ impl Project {
             if untracked.iter().any(|path| object_end(path).is_some()) { self.tracked_names()? } else { Vec::new() };
         let is_object = |path: &str| {
             let is_new = object_end(path).is_some_and(|end| !tracked.iter().any(|known| known.ends_with(end)));
-            // Other files than archives of objects have such a name too.
-            is_new && (!path.ends_with(".a") || is_archive(&self.root.join(path_of(path))))
+            is_new && is_object_by_bytes(&self.root.join(path_of(path)))
         };
         let made: (Vec<String>, Vec<String>) =
             untracked.into_iter().partition(|path| is_made_by_tools(&lossy(path)) || is_object(path));

@@ -74,17 +74,18 @@ fn objects_in_git_that_a_build_elsewhere_makes_in_another_way_are_no_reason_to_r
 fn new_objects_stay_out_of_commits_unless_the_project_tracks_such() {
     let project = Project::ready().feature("f", "test -f a.c");
     let project = project.model([
-        does("touch a.c a.o; printf '!<arch>\\n' >x.a; echo x >y.a; printf '\\177ELF' | tee app >x.so"),
+        does("touch a.c a.o; printf '!<arch>\\n' >x.a; echo x >y.a; printf '\\177ELF' | tee app >x.so; echo 'v 0 0 0' >m.obj; printf 'd\\206\\001\\000' >c.obj"),
         does("git add -f a.o; touch b.o"),
     ]);
 
     let run = project.run(["run", "--sessions", "1"]);
 
-    run.exits(0)
-        .tells("what tools make by themselves stays out of the commit, and belongs into `.gitignore`: `a.o`, `x.a`");
+    run.exits(0).tells(
+        "what tools make by themselves stays out of the commit, and belongs into `.gitignore`: `a.o`, `c.obj`, `x.a`",
+    );
     // A check may run a program where nothing builds it.
-    assert_eq!(project.git(["ls-files"]), "README\na.c\napp\nx.so\ny.a");
+    assert_eq!(project.git(["ls-files"]), "README\na.c\napp\nm.obj\nx.so\ny.a");
     let project = project.feature("g", "test -f b.o");
     project.run(["run", "--sessions", "1"]).exits(0);
-    assert_eq!(project.git(["ls-files"]), "README\na.c\na.o\napp\nb.o\nx.so\ny.a");
+    assert_eq!(project.git(["ls-files"]), "README\na.c\na.o\napp\nb.o\nm.obj\nx.so\ny.a");
 }
