@@ -87,13 +87,20 @@ pub(super) fn held_together(
         return held.filter(|sides| after.is_empty() || sides.has_what_came_out());
     }
     let puts_together = match program {
-        "paste" | "join" => has(&JUDGING),
+        "paste" => has(&JUDGING),
         "sort" | "cat" => has(&["uniq"]),
         _ => false,
     };
     let is_file = |word: &&String| *word == "-" || word.contains(|c: char| c.is_alphabetic() || c == '$');
     let sides: Vec<Side> = plain.iter().map(|(_, word)| *word).filter(is_file).map(side).collect();
     Comparison::of_sides(sides).filter(|sides| puts_together && looks && sides.has_what_came_out())
+}
+
+/// Returns the files that a reader puts beside each other by what stands in them: as often to look things up as to compare.
+pub(super) fn looked_up(command: &Command, program: &str) -> Vec<String> {
+    let skipped = command.words.len() - aside::command_itself(&command.words).len();
+    let files = compared::plain(command, skipped).into_iter().map(|(_, word)| word);
+    files.filter(|word| program == "join" && word.contains(char::is_alphabetic)).cloned().collect()
 }
 
 /// Tells whether the code of awk reads two files against each other.

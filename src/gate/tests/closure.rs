@@ -172,6 +172,7 @@ fn what_is_expected_is_pinned_and_what_came_out_is_not() {
     assert_eq!(untold("diff expected.txt src/product.txt && diff a.txt b.txt"), ["a.txt", "b.txt"]);
     assert_eq!(untold("sh a.sh | cmp - new.txt"), ["new.txt"]);
     assert_eq!(untold("sh a.sh | diff - expected.txt"), [""; 0]);
+    assert_eq!(untold("sh a.sh | join - a.txt | grep -q x"), ["a.txt"]);
 }
 
 #[test]
@@ -678,6 +679,7 @@ fn what_is_held_against_what_came_out_is_pinned() {
         assert_eq!(pinned_now(&bench, run), ["want.txt"], "{run}");
     }
     for run in [
+        "sh app.sh | join - names.txt | grep -q 'x y'",
         "paste names.txt data.csv | sh app.sh | grep -q x",
         "test \"$(sh app.sh | cat - names.txt | wc -l)\" = 3",
         "awk 'NR==FNR{a[$1]=$2;next}{print a[$1]}' names.txt data.csv | grep -q x",

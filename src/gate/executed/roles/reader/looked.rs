@@ -67,6 +67,7 @@ impl Reader {
                 }
             }
         }
+        self.add(&filters::looked_up(command, program), Role::Compared);
         self.comparisons.extend(filters::held_together(command, (around.before, around.after), program, &self.kept));
     }
 }
