@@ -47,7 +47,11 @@ pub(super) struct Looks(RefCell<HashMap<&'static str, BTreeMap<PathBuf, Stamp>>>
 impl Looks {
     /// Tells whether something is in order. `look` finds it out, and returns the files and folders that it rests on if it is;
     /// it is asked only when one of them is not as it was the last time.
-    pub(super) fn find(&self, what: &'static str, look: impl FnOnce() -> Result<Option<Vec<PathBuf>>>) -> Result<bool> {
+    pub(super) fn find<I: IntoIterator<Item = PathBuf>>(
+        &self,
+        what: &'static str,
+        look: impl FnOnce() -> Result<Option<I>>,
+    ) -> Result<bool> {
         let is_same = |(path, stamp): (&PathBuf, &Stamp)| Stamp::of(path) == Some(*stamp);
         if self.0.borrow().get(what).is_some_and(|seen| seen.iter().all(is_same)) {
             return Ok(true);
@@ -73,7 +77,11 @@ impl Looks {
 mod tests {
     use std::cell::Cell;
 
+    use anyhow::Context;
+
     use super::*;
+
+    const NONE: Option<Vec<PathBuf>> = None;
 
     /// Counts the looks at a path when it is asked for twice, with something done in between.
     fn looks(path: &Path, between: &dyn Fn()) -> usize {
@@ -113,12 +121,12 @@ mod tests {
     #[test]
     fn what_is_not_in_order_is_looked_at_again_and_so_is_what_was_forgotten() {
         let looks = Looks::default();
-        assert!(!looks.find("it", || Ok(None)).unwrap());
+        assert!(!looks.find("it", || Ok(NONE)).unwrap());
         // The root of the file system has been there for long.
         assert!(looks.find("it", || Ok(Some(vec![PathBuf::from("/")]))).unwrap());
-        assert!(looks.find("it", || Ok(None)).unwrap());
+        assert!(looks.find("it", || Ok(NONE)).unwrap());
         looks.forget();
-        assert!(!looks.find("it", || Ok(None)).unwrap());
-        assert!(looks.find("it", || anyhow::bail!("it cannot be read")).is_err());
+        assert!(!looks.find("it", || Ok(NONE)).unwrap());
+        assert!(looks.find("it", || NONE.context("it cannot be read").map(Some)).is_err());
     }
 }

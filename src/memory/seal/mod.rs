@@ -168,9 +168,11 @@ impl Store {
     fn foreign(&self) -> Result<Vec<Foreign>> {
         let (repository, mut found) = (&self.place.repository, Vec::new());
         self.seal.looks.find("foreign", || {
-            found = layout::look(repository).into_iter().chain(shortcuts::look(&self.place)).collect();
-            let shortcuts = shortcuts::rests_on(&self.place).filter(|_| found.is_empty());
-            Ok(shortcuts.map(|shortcuts| layout::rests_on(repository).chain(shortcuts).collect()))
+            let shortcuts = shortcuts::look_if_known(&self.place);
+            let is_known = shortcuts.is_some();
+            found = layout::look(repository).into_iter().chain(shortcuts.into_iter().flatten()).collect();
+            let rests_on = || layout::rests_on(repository).chain(shortcuts::rests_on(repository));
+            Ok((found.is_empty() && is_known).then(rests_on))
         })?;
         Ok(found)
     }

@@ -3,6 +3,7 @@
 
 use std::fs;
 use std::io;
+use std::iter;
 use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
@@ -53,24 +54,24 @@ impl Stamp {
 
 /// Finds those that longhaul's git did not make. A person's may have: it is told, and is no attack.
 pub(in crate::memory) fn look(place: &Place) -> Vec<Foreign> {
-    if foreign(place).is_empty() {
-        return Vec::new();
-    }
-    // Who packs writes down at the end what it made.
-    let Ok(right) = Right::if_free(&place.state) else { return foreign(place) };
-    right.map(|_right| foreign(place)).unwrap_or_default()
+    look_if_known(place).unwrap_or_default()
 }
 
-/// Returns the files and folders that are as they were as long as [`look`] finds nothing new; none when it found something,
-/// or did not see all of it.
-pub(super) fn rests_on(place: &Place) -> Option<Vec<PathBuf>> {
-    if !foreign(place).is_empty() {
-        return None;
+/// Does the same; none where it is not known yet whose they are.
+pub(super) fn look_if_known(place: &Place) -> Option<Vec<Foreign>> {
+    if foreign(place).is_empty() {
+        return Some(Vec::new());
     }
-    let repository = &place.repository;
+    // Who packs writes down at the end what it made.
+    let Ok(right) = Right::if_free(&place.state) else { return Some(foreign(place)) };
+    right.map(|_right| foreign(place))
+}
+
+/// Returns the files and folders that are as they were as long as [`look`] finds nothing new.
+pub(super) fn rests_on(repository: &Path) -> impl Iterator<Item = PathBuf> {
     let named = PACKS.iter().chain(&[GRAPH, GRAPHS]).flat_map(|name| layout::with_folder(repository, name));
-    let graphs = graphs(repository).into_iter().map(|name| repository.join(name));
-    Some(named.chain(graphs).collect())
+    let graphs = iter::once_with(|| graphs(repository)).flatten().map(|name| repository.join(name));
+    named.chain(graphs)
 }
 
 /// Tells whether git's lists of commits, if there are any, are longhaul's.

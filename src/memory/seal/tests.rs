@@ -404,8 +404,10 @@ fn a_thousand_clean_sessions_raise_no_alarm() {
     hold_clean_sessions(1000);
 }
 
+type Deed = fn(&Memory);
+
 /// What comes into a repository that was looked at before, and has not changed for long.
-const LATE: [(&str, fn(&Memory)); 12] = [
+const LATE: [(&str, Deed); 12] = [
     ("alternates", |m| put(m, "objects/info/alternates", "/elsewhere\n")),
     ("grafts", |m| put(m, "info/grafts", "x")),
     ("a shallow history", |m| put(m, "shallow", "x")),
@@ -435,7 +437,7 @@ fn a_look_that_a_write_spares_itself_misses_nothing() {
     std::thread::sleep(std::time::Duration::from_millis(2200));
     for (memory, (name, deed)) in memories.iter_mut().zip(LATE) {
         let identity = identity::known(&memory.place.repository).unwrap();
-        let is_known = |memory: &Memory, what| memory.store.seal.looks.find(what, || Ok(None)).unwrap();
+        let is_known = |memory: &Memory, what| memory.store.seal.looks.find(what, || Ok(None::<Vec<PathBuf>>)).unwrap();
         memory.write("a", "2");
         memory.write("a", "3");
         assert!(is_known(memory, "foreign") && is_known(memory, "identity"), "{name}: its twin, nothing is looked at");
