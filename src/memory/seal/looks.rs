@@ -1,6 +1,8 @@
 //! Looks that need not be done again: what they were at lies there as it was. A file cannot be written, nor a name come into
 //! a folder, without a change of the time that the file system keeps for itself and that nobody can set.
 
+use crate::clock;
+use anyhow::Result;
 use std::cell::RefCell;
 use std::collections::BTreeMap;
 use std::collections::HashMap;
@@ -9,9 +11,6 @@ use std::os::unix::fs::MetadataExt;
 use std::path::Path;
 use std::path::PathBuf;
 use std::time::Duration;
-use std::time::SystemTime;
-
-use anyhow::Result;
 
 /// A change so shortly after another may have the same time: some file systems count whole seconds.
 const TICK: Duration = Duration::from_secs(2);
@@ -32,11 +31,10 @@ impl Stamp {
         Some(Self { inode: (found.dev(), found.ino()), size: found.len(), changed })
     }
 
-    /// Tells whether it was last changed so long before `now` that another change shows.
-    fn is_settled(&self, now: SystemTime) -> bool {
-        let since = now.duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default();
+    /// Tells whether it was last changed so long before `now`, counted from the epoch, that another change shows.
+    fn is_settled(&self, now: Duration) -> bool {
         let changed = u64::try_from(self.changed.0).map(|seconds| Duration::new(seconds, self.changed.1 as u32));
-        changed.is_ok_and(|changed| changed + TICK < since)
+        changed.is_ok_and(|changed| changed + TICK < now)
     }
 }
 
@@ -57,7 +55,7 @@ impl Looks {
             return Ok(true);
         }
         self.0.borrow_mut().remove(what);
-        let now = SystemTime::now();
+        let now = clock::file_time_now().duration_since(clock::file_time(0)).unwrap_or_default();
         let Some(rests_on) = look()? else { return Ok(false) };
         // What was not changed since before the look was so at the look.
         let settled = |path: PathBuf| Stamp::of(&path).filter(|stamp| stamp.is_settled(now)).map(|stamp| (path, stamp));
