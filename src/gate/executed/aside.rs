@@ -134,7 +134,7 @@ pub(super) fn command_itself(words: &[String]) -> &[String] {
             break;
         }
         is_value = of_a_starter && VALUED.contains(&word.as_str());
-        of_a_starter |= matches!(word.as_str(), "env" | "timeout" | "exec");
+        of_a_starter |= matches!(word.as_str(), "env" | "timeout" | "exec" | "time");
         rest = &rest[1..];
     }
     rest

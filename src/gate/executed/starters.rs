@@ -4,7 +4,15 @@ use crate::gate::executed::aside;
 use crate::gate::words;
 
 /// Programs that start another one, with the options behind which a value comes.
-const STARTING: [(&str, &[&str]); 23] = [
+const STARTING: [(&str, &[&str]); 30] = [
+    // With `-v` it only tells where a program is.
+    ("command", &["-v", "-V"]),
+    ("time", &["-f", "--format", "-o", "--output"]),
+    ("prlimit", &[]),
+    ("setarch", &[]),
+    ("unshare", &["-S", "-G", "--setuid", "--setgid"]),
+    ("runuser", &["-u", "--user"]),
+    ("valgrind", &[]),
     ("npx", &["-p", "--package"]),
     ("bunx", &[]),
     ("pnpm", &[]),
@@ -110,11 +118,21 @@ mod tests {
             "flock -w 5 -x lock sh e2e.sh",
             "/usr/bin/flock lock nice sh e2e.sh",
             "busybox sh e2e.sh",
+            "command sh e2e.sh",
+            "command -p sh e2e.sh",
+            "time -p sh e2e.sh",
+            "/usr/bin/time -f %e sh e2e.sh",
+            "prlimit --nofile=100 sh e2e.sh",
+            "setarch -R unshare -r sh e2e.sh",
+            "runuser -u ada -- sh e2e.sh",
+            "valgrind -q sh e2e.sh",
         ] {
             let words = split(text);
             assert_eq!(started(aside::command_itself(&words)), ["sh", "e2e.sh"], "{text}");
         }
-        for text in ["./flock lock sh e2e.sh", "sh app.sh nice sh e2e.sh", "flock 9", "flock -n 9", "npx -y"] {
+        for text in
+            ["./flock lock sh e2e.sh", "sh app.sh nice sh e2e.sh", "flock 9", "flock -n 9", "npx -y", "command -v sh"]
+        {
             let words = split(text);
             assert_eq!(started(aside::command_itself(&words)), words, "{text}");
         }

@@ -619,6 +619,8 @@ fn a_script_behind_programs_that_start_another_is_pinned() {
     for run in [
         "flock \"$TMPDIR/l\" sh e2e.sh",
         "flock -w 10 \"$TMPDIR/l\" -c 'sh e2e.sh'",
+        "command sh e2e.sh",
+        "command -v sh && time -p sh e2e.sh",
         "( flock -n 9 || exit 1; sh e2e.sh ) 9>\"$TMPDIR/l\"",
         "eval sh e2e.sh",
         "all=\"sh e2e.sh\"; eval \"$all\"",
