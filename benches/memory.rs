@@ -209,12 +209,9 @@ fn files(folder: &Path) {
 }
 
 fn ways(folder: &Path) -> Vec<Box<dyn Way>> {
-    let at = |name: &str| {
-        let folder = folder.join(name);
-        fs::create_dir_all(&folder).unwrap();
-        folder
-    };
-    files(&at("atomic"));
+    let at = |name: &str| apart(folder, name);
+    let atomic = at("atomic");
+    files(&atomic);
     let ours = at("ours");
     let place = Place::in_project(&ours, &ours.join("git"));
     let caps = Caps { files: 1_000_000, ..Caps::default() };
@@ -228,12 +225,13 @@ fn ways(folder: &Path) -> Vec<Box<dyn Way>> {
     files(&worktree);
     git(&worktree, &["add", "-A"]);
     git(&worktree, &["commit", "-qm", "seed"]);
-    git(folder, &["clone", "-q", "--bare", "git", "libgit2"]);
+    let libgit2 = at("libgit2");
+    git(&worktree, &["clone", "-q", "--bare", ".", libgit2.to_str().unwrap()]);
     vec![
-        Box::new(Atomic(folder.join("atomic"))),
+        Box::new(Atomic(atomic)),
         Box::new(Ours(store)),
         Box::new(Service::start(&service)),
-        Box::new(Libgit2(Repository::open_bare(folder.join("libgit2")).unwrap())),
+        Box::new(Libgit2(Repository::open_bare(libgit2).unwrap())),
         Box::new(Git(worktree)),
     ]
 }
@@ -244,6 +242,25 @@ fn require_disk(folder: &Path) {
     let (tmpfs, ramfs) = (0x0102_1994, 0x8584_58f6);
     let advice = "is no disk: set CARGO_TARGET_DIR to a folder on one";
     assert!(kind != tmpfs && kind != ramfs, "`{}` {advice}", folder.display());
+}
+
+/// Returns a new folder, in which each folder of [`apart`] gets a part of the disk of its own where the file system is ext4.
+///
+/// ext4 looks at each inode that was deleted in the last minutes before it makes a file beside it: a build that ended just
+/// now, or the round before this one, would make every write here up to five times as long.
+fn spread(target: &Path) -> tempfile::TempDir {
+    let folder = tempfile::tempdir_in(target).unwrap();
+    let handle = File::open(folder.path()).unwrap();
+    // Elsewhere there is no such flag, and no such look.
+    rustix::fs::ioctl_getflags(&handle)
+        .and_then(|flags| rustix::fs::ioctl_setflags(&handle, flags | rustix::fs::IFlags::TOPDIR))
+        .ok();
+    folder
+}
+
+/// Makes a folder whose name begins so. By its name ext4 chooses where it lies: none is used twice.
+fn apart(folder: &Path, name: &str) -> PathBuf {
+    tempfile::Builder::new().prefix(name).tempdir_in(folder).unwrap().keep()
 }
 
 /// Writes out what others left, so that who comes next does not wait for it in their place.
@@ -259,7 +276,7 @@ fn median(times: &mut [Duration]) -> f64 {
 fn main() {
     let target = Path::new(env!("CARGO_TARGET_TMPDIR"));
     require_disk(target);
-    let folder = tempfile::tempdir_in(target).unwrap();
+    let folder = spread(target);
     // The first memory that is opened turns libgit2's switch on for this process.
     let mut ways = ways(folder.path());
     let mut times: Vec<Vec<Duration>> = vec![Vec::new(); ways.len()];

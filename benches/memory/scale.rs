@@ -25,7 +25,7 @@ const MANY_WRITES: usize = 10_000;
 
 /// Prints all rows; the long history is that of the project in `history`.
 pub(crate) fn print(target: &Path, history: &Path) {
-    let folder = tempfile::tempdir_in(target).unwrap();
+    let folder = super::spread(target);
     println!();
     commits(folder.path(), history);
     files(folder.path());
@@ -35,13 +35,13 @@ pub(crate) fn print(target: &Path, history: &Path) {
 
 /// A write at the end of the long history, beside one into the same files without it, in turns.
 fn commits(folder: &Path, history: &Path) {
-    let copied = folder.join("long");
-    let copy = Command::new("cp").arg("-a").arg(history).arg(&copied).status();
+    let copied = super::apart(folder, "long");
+    let copy = Command::new("cp").arg("-a").arg(history.join(".")).arg(&copied).status();
     assert!(copy.unwrap().success());
     let open = |root: &Path| {
         Store::open(&Place::in_project(root, &root.join(".git")), Policy::Project, caps(), Clock::system()).unwrap()
     };
-    let (mut long, mut short) = (open(&copied), made(&folder.join("short"), super::FILES));
+    let (mut long, mut short) = (open(&copied), made(&super::apart(folder, "short"), super::FILES));
     long.inspect(&Origin::of(Author::Longhaul), &folder.join("kept")).unwrap();
     let both = |store: &mut Store, seed: usize| timed(|| write(store, seed, super::FILES));
     let (time, processor) = in_turns(&mut long, &mut short, both);
@@ -53,9 +53,10 @@ fn commits(folder: &Path, history: &Path) {
 
 /// A write into many files, beside one into ten.
 fn files(folder: &Path) {
-    let (mut many, mut few) = (made(&folder.join("many"), 10_000), made(&folder.join("few"), 10));
+    let few_at = super::apart(folder, "few");
+    let (mut many, mut few) = (made(&super::apart(folder, "many"), 10_000), made(&few_at, 10));
     let both = |store: &mut Store, seed: usize| {
-        let files = if store.place().view.starts_with(folder.join("few")) { 10 } else { 10_000 };
+        let files = if store.place().view.starts_with(&few_at) { 10 } else { 10_000 };
         timed(|| write(store, seed, files))
     };
     let (time, processor) = in_turns(&mut many, &mut few, both);
@@ -112,7 +113,6 @@ fn path(number: usize) -> String {
 }
 
 fn made(root: &Path, files: usize) -> Store {
-    fs::create_dir_all(root).unwrap();
     let place = Place::in_project(root, &root.join(".git"));
     let mut store = Store::create(&place, Policy::Project, caps(), Clock::system()).unwrap();
     let all: Vec<Change> = (0..files).map(|number| Change::put(path(number), super::text(number))).collect();
@@ -159,7 +159,7 @@ fn status(project: &Path) {
 
 /// The most memory that the command had, after a tenth of the writes and after all.
 fn peak(folder: &Path) {
-    let mut service = super::Service::start(&folder.join("apply"));
+    let mut service = super::Service::start(&super::apart(folder, "apply"));
     let mut peaks = Vec::new();
     for number in 0..MANY_WRITES {
         let path = format!("/memories/{}", path(number % 5000));
