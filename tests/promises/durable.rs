@@ -14,6 +14,8 @@ use std::process::Child;
 use std::process::ChildStdin;
 use std::process::Command;
 use std::process::Stdio;
+use std::sync::atomic::AtomicUsize;
+use std::sync::atomic::Ordering;
 use std::sync::mpsc;
 use std::thread;
 use std::time::Duration;
@@ -162,14 +164,15 @@ fn git(folder: &Path, args: &[&str]) -> (bool, String) {
     (output.status.success(), String::from_utf8_lossy(&said).into_owned())
 }
 
-fn kill_at_moments(kills: usize) {
+/// Kills so often what writes into one memory, at moments drawn from this seed.
+fn kill_at_moments(kills: usize, seed: u64) {
     let folder = tempfile::tempdir().unwrap();
-    let (mut written, mut chance) = (Written::at(folder.path()), Chance(0x5eed_0001));
+    let (mut written, mut chance) = (Written::at(folder.path()), Chance(seed));
     for kill in 1..=kills {
         written.write_until(Duration::from_millis(chance.below(40)), |service| service.kill().unwrap());
-        assert_eq!(written.faults(), Vec::<String>::new(), "kill {kill}");
+        assert_eq!(written.faults(), Vec::<String>::new(), "kill {kill}, seed {seed:#x}");
         if kill % 50 == 0 || kill == kills {
-            assert_eq!(written.fsck(), Vec::<String>::new(), "kill {kill}");
+            assert_eq!(written.fsck(), Vec::<String>::new(), "kill {kill}, seed {seed:#x}");
         }
     }
     assert!(written.answered.len() > kills, "{} answers", written.answered.len());
@@ -178,13 +181,31 @@ fn kill_at_moments(kills: usize) {
 /// T35.
 #[test]
 fn what_was_answered_outlives_a_hundred_kills() {
-    kill_at_moments(100);
+    kill_at_moments(100, 0x5eed_0001);
 }
 
+/// In memories of [`IN_ONE`] kills, [`AT_ONCE`] beside each other: in one that grows to the end, git looks longer at each kill.
 #[test]
-#[ignore = "takes half an hour"]
+#[ignore = "takes an hour"]
 fn what_was_answered_outlives_ten_thousand_kills() {
-    kill_at_moments(10_000);
+    const KILLS: usize = 10_000;
+    const IN_ONE: usize = 500;
+    const AT_ONCE: usize = 2;
+    let next = AtomicUsize::new(0);
+    thread::scope(|scope| {
+        for _ in 0..AT_ONCE {
+            scope.spawn(|| {
+                loop {
+                    let memory = next.fetch_add(1, Ordering::Relaxed);
+                    if memory >= KILLS / IN_ONE {
+                        return;
+                    }
+                    kill_at_moments(IN_ONE, 0x5eed_0100 + memory as u64);
+                    writeln!(std::io::stderr(), "memory {memory} outlived {IN_ONE} kills").ok();
+                }
+            });
+        }
+    });
 }
 
 /// A disk in a file, of which everything unsynced can be taken away at once.
