@@ -8,10 +8,12 @@ use serde_json::Value;
 
 mod approved;
 mod around;
+mod attempts;
 mod broken;
 mod built;
 mod checks;
 mod context;
+mod deadlines;
 mod faults;
 mod git_elsewhere;
 mod honest;
