@@ -73,13 +73,15 @@ impl Named {
         let looks = |text: &Text| text.is_for_shell() && executed::only_looks(&text.text);
         let only_looks = check.rules == Rules::Now && texts.iter().all(looks);
         for text in &texts {
-            let mut words = words::words(&words::spelled_out(&text.text));
-            if check.rules == Rules::Now {
-                words.extend(words::comma_parts(&words));
-            }
+            let (mut words, mut begins): (Vec<String>, Vec<bool>) =
+                words::words_and_begins(&words::spelled_out(&text.text)).into_iter().unzip();
             named
                 .memory
                 .extend(words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)));
+            if check.rules == Rules::Now {
+                words.extend(words::comma_parts(&words));
+                begins.resize(words.len(), false);
+            }
             let bases = match check.rules {
                 Rules::First => bases(&words, &check.cwd, root),
                 Rules::Now => bases_in_project(&words, &check.cwd, root),
@@ -89,7 +91,10 @@ impl Named {
             let is_shell = check.rules == Rules::Now && text.is_for_shell();
             let built = if is_shell { executed::built(&text.text) } else { Vec::new() };
             let by = By { bases: &bases, root, known, rules: check.rules, leaves, of_go, built: &built };
-            let mut guesses = guessed::guesses(&words, &bases, root, known);
+            if is_shell {
+                (words, begins) = without_patterns(&text.text, &words, &begins, by);
+            }
+            let mut guesses = guessed::guesses(&words, &begins, &bases, root, known);
             let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
             let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
             let paths: Vec<&String> = paths.collect();
@@ -342,6 +347,19 @@ fn may_be_absent(word: &str, by: By) -> bool {
     let file = word.split("::").next().unwrap_or_default();
     let is_program = names::is_code(file) || names::is_test_of_a_kind(file) || names::expects(file);
     !is_code(word) && (word.contains('/') || is_program && !by.leaves) && !paths.any(|path| by.known.holds(&path))
+}
+
+/// Takes away the words of a text that are nothing but patterns by which it searches. What was approved as a file stays one.
+fn without_patterns(text: &str, words: &[String], begins: &[bool], by: By) -> (Vec<String>, Vec<bool>) {
+    let patterns = executed::patterns(text);
+    let times = |among: &[String], word: &String| among.iter().filter(|other| *other == word).count();
+    let was_file = |word: &String| {
+        let mut paths = by.bases.iter().filter_map(|base| words::project_path(word, base, by.root));
+        matches!(by.known, Known::InPins(_)) && paths.any(|path| by.known.holds(&path))
+    };
+    let is_pattern = |word: &String| times(&patterns, word) >= times(words, word) && !was_file(word);
+    let kept = words.iter().zip(begins).filter(|(word, _)| !patterns.contains(word) || !is_pattern(word));
+    kept.map(|(word, begins)| (word.clone(), *begins)).unzip()
 }
 
 /// Returns the folder in which the text starts.
