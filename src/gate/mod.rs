@@ -27,6 +27,7 @@ mod judge;
 mod look_back;
 mod named;
 mod names;
+mod no_file;
 mod pin;
 mod required;
 mod shell;

@@ -14,6 +14,7 @@ use crate::gate::guessed;
 use crate::gate::guessed::Guess;
 use crate::gate::guessed::Known;
 use crate::gate::names;
+use crate::gate::no_file;
 use crate::gate::required;
 use crate::gate::words;
 use crate::gate::written::Written;
@@ -91,8 +92,8 @@ impl Named {
             let is_shell = check.rules == Rules::Now && text.is_for_shell();
             let built = if is_shell { executed::built(&text.text) } else { Vec::new() };
             let by = By { bases: &bases, root, known, rules: check.rules, leaves, of_go, built: &built };
-            if is_shell {
-                (words, begins) = without_patterns(&text.text, &words, &begins, by);
+            if check.rules == Rules::Now {
+                (words, begins) = no_file::without(text, &words, &begins, (&bases, root, known));
             }
             let mut guesses = guessed::guesses(&words, &begins, &bases, root, known);
             let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
@@ -347,19 +348,6 @@ fn may_be_absent(word: &str, by: By) -> bool {
     let file = word.split("::").next().unwrap_or_default();
     let is_program = names::is_code(file) || names::is_test_of_a_kind(file) || names::expects(file);
     !is_code(word) && (word.contains('/') || is_program && !by.leaves) && !paths.any(|path| by.known.holds(&path))
-}
-
-/// Takes away the words of a text that are nothing but patterns by which it searches. What was approved as a file stays one.
-fn without_patterns(text: &str, words: &[String], begins: &[bool], by: By) -> (Vec<String>, Vec<bool>) {
-    let patterns = executed::patterns(text);
-    let times = |among: &[String], word: &String| among.iter().filter(|other| *other == word).count();
-    let was_file = |word: &String| {
-        let mut paths = by.bases.iter().filter_map(|base| words::project_path(word, base, by.root));
-        matches!(by.known, Known::InPins(_)) && paths.any(|path| by.known.holds(&path))
-    };
-    let is_pattern = |word: &String| times(&patterns, word) >= times(words, word) && !was_file(word);
-    let kept = words.iter().zip(begins).filter(|(word, _)| !patterns.contains(word) || !is_pattern(word));
-    kept.map(|(word, begins)| (word.clone(), *begins)).unzip()
 }
 
 /// Returns the folder in which the text starts.

@@ -726,3 +726,34 @@ fn a_word_that_is_searched_for_is_no_file() {
         crate::gate::closure::closure_in(bench.root(), &bench.project, &check, &bench.files, Reading::Pinned).unwrap();
     assert_eq!(found.iter().map(|file| &file.path).collect::<Vec<_>>(), ["tests/test_a.py"]);
 }
+
+#[test]
+fn a_product_that_lies_where_tests_do_is_not_pinned_by_taking_members_of_it() {
+    let bench = Bench::new();
+    bench.write("spec/index.js", "exports.add = (a, b) => a + b\n");
+    bench.write("tests.js", "exports.x = 1; const test = require('node:test'); test('a', () => {})\n");
+    bench.write("app/specs.js", "exports.x = 1\n");
+    for (code, expected) in [
+        ("const add = require('./spec').add; if (add(1, 2) !== 3) process.exit(1)", vec![]),
+        ("const { add } = require('./spec'); if (add(1, 2) !== 3) process.exit(1)", vec![]),
+        ("const { add } = require('./spec/index.js'); if (add(1, 2) !== 3) process.exit(1)", vec![]),
+        // Nobody has written it yet.
+        ("const { add } = require('./specs'); if (add(1, 2) !== 3) process.exit(1)", vec![]),
+        // The twins: what runs tests, and a module that holds some.
+        ("require('./spec').run() === 0 || process.exit(1)", vec!["spec/index.js"]),
+        ("require('./spec')", vec!["spec/index.js"]),
+        ("const { add } = require('./spec'); require('./spec').run()", vec!["spec/index.js"]),
+        ("const { run } = require('./specs'); process.exit(run())", vec!["-specs.js", "-specs/index.js"]),
+        ("const { x } = require('./tests'); if (x !== 1) process.exit(1)", vec!["tests.js"]),
+    ] {
+        assert_eq!(pinned_now(&bench, &format!("node -e \"{code}\"")), expected, "{code}");
+    }
+    let check = "cd app && node -e 'if (require(\"./specs\").x !== 1) process.exit(1)'";
+    assert_eq!(pinned_now(&bench, check), [""; 0]);
+    // What was pinned as tests stays what was approved.
+    let pins = bench.approved("node spec/index.js").pins;
+    let run = "node -e \"const { add } = require('./spec'); if (add(1, 2) !== 3) process.exit(1)\"";
+    let check = Check { rules: Rules::Now, pins, ..Check::command(run) };
+    let found = crate::gate::closure::closure_in(bench.root(), &bench.project, &check, &bench.files, Reading::Pinned);
+    assert_eq!(found.unwrap().iter().map(|file| &file.path).collect::<Vec<_>>(), ["spec/index.js"]);
+}
