@@ -120,7 +120,7 @@ impl Gate<'_> {
         let of_no_account = self.judge_changes(&mut trial, check, known, &looked.changed, &head.tree, pinned)?;
         circumstances.disclosed.extend(of_no_account);
         let red = known.red.as_ref().filter(|red| red.check == check.digest());
-        let fewer = self.refuse_fewer(&mut trial, check, red, &head.commit, pinned);
+        let fewer = self.refuse_fewer(&mut trial, check, known, &head.commit, pinned);
         let chosen = refuse_chosen(&mut trial, check, &self.files, red);
         if trial.finding == Finding::Passed && !self.is_earlier(red, &head) {
             trial.finding = Finding::AlreadyGreen;
