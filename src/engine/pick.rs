@@ -126,20 +126,31 @@ pub fn unapproved(feature: &Feature) -> String {
              changes the check"
         );
     }
-    let (more, new): (Vec<&String>, Vec<&String>) = files.into_iter().partition(is_approved);
+    let (approved, new): (Vec<&String>, Vec<&String>) = files.into_iter().partition(is_approved);
+    let (beside, more): (Vec<&String>, Vec<&String>) =
+        approved.into_iter().partition(|path| gate::may_be_product_beside(path));
     let named = |files: Vec<&String>, what: &str| {
         let files: Vec<String> = files.into_iter().map(|path| format!("`{path}`")).collect();
         (!files.is_empty()).then(|| format!("{what}: {}", files.join(", ")))
     };
+    let way_out = match beside.first() {
+        None => format!("`longhaul accept {id}` approves them as they are now"),
+        // Approved as it is now, it would be laid over the commit before the work too, and nothing be proven.
+        Some(path) => format!(
+            "`longhaul accept {id} --reason TEXT` vouches for it, and `\"closure\": [\"!{path}\"]` in its check leaves such a \
+             file out of what is pinned"
+        ),
+    };
     let why = [
         named(new, "its check names files that were not there when it was approved, and runs without them"),
         named(more, "it passes only with what was added to files of its check since they were approved"),
+        named(
+            beside,
+            "it passes only with what changed in the folder of its tests, in files that are no tests by their names",
+        ),
     ];
-    format!(
-        "{id} waits for a person: {}; `longhaul accept {id}` approves them as they are now, `longhaul feature reopen {id}` \
-         tries it again without",
-        why.into_iter().flatten().collect::<Vec<_>>().join("; ")
-    )
+    let why = why.into_iter().flatten().collect::<Vec<_>>().join("; ");
+    format!("{id} waits for a person: {why}; {way_out}; `longhaul feature reopen {id}` tries it again without")
 }
 
 #[cfg(test)]

@@ -1,5 +1,5 @@
-//! A second run of a check that failed, with what came beside the approved files and was added to them: does that make the
-//! difference?
+//! A second run of a check that failed, with what came beside the approved files, was added to them, or changed of the product
+//! among them: does that make the difference?
 
 use crate::gate::Check;
 use crate::gate::Finding;
@@ -9,6 +9,7 @@ use crate::gate::Pin;
 use crate::gate::Pinned;
 use crate::gate::closure::Reading;
 use crate::gate::closure::closure;
+use crate::gate::given::is_product_beside;
 use crate::gate::stage::PinnedBytes;
 use crate::gate::verdict::Trial;
 use crate::gate::verdict::Verdict;
@@ -17,8 +18,8 @@ use anyhow::Result;
 
 impl Gate<'_> {
     /// Returns the files among `others`, in whose place something else was tested, if the check fails for want of them alone:
-    /// those that came beside the approved ones, and approved ones that have more in them now. That proves nothing, since
-    /// nobody approved it; where something approved is missing, nobody need look. The tree of the first run must be gone:
+    /// those that came beside the approved ones, approved ones that have more in them now, and what of the product was pinned
+    /// with its folder. That proves nothing, since nobody approved it; where something approved is missing, nobody need look. The tree of the first run must be gone:
     /// there is room for one.
     pub(in crate::gate) fn wanted_beside(
         &self,
@@ -33,7 +34,11 @@ impl Gate<'_> {
             return Ok(Vec::new());
         }
         let mut now = closure(self.project, check, &self.files, Reading::Pinned)?;
-        now.retain(|file| others.contains(&file.path) && is_new_or_more(file, check, pinned));
+        let may_help = |file: &Pinned| {
+            is_new_or_more(file, check, pinned)
+                || file.id.is_some() && is_product_beside(&file.path, check, &self.files, self.project.root())
+        };
+        now.retain(|file| others.contains(&file.path) && may_help(file));
         if now.is_empty() {
             return Ok(Vec::new());
         }

@@ -9,6 +9,7 @@ use crate::gate::checkout::Place;
 use crate::gate::checkout::Tree;
 use crate::gate::closure::texts;
 use crate::gate::judge::tell_difference;
+use crate::gate::soft;
 use crate::gate::stage::PinnedBytes;
 use crate::gate::verdict::Trial;
 use crate::gate::written::Written;
@@ -16,11 +17,14 @@ use crate::project::Head;
 use crate::project::freshen;
 use crate::project::is_built;
 use crate::project::is_lock_file;
+use crate::project::is_made_by_tools;
 use crate::project::listed;
+use crate::project::looks_secret;
 use crate::project::path_of;
 use anyhow::Context;
 use anyhow::Result;
 use std::collections::BTreeSet;
+use std::path::Path;
 use std::path::PathBuf;
 
 const ANEW: &str = "if the build makes them, run it and commit what it makes; else let it write to `$TMPDIR`; what it only makes \
@@ -71,6 +75,19 @@ impl Gate<'_> {
         }
         tell_difference(trial, tree);
         Ok(looked)
+    }
+
+    /// Says of the clean checkout in `folder` that it lacks what git does not track, should that be the reason; empty when it
+    /// lacks nothing. What installing made there, or the check itself, is there.
+    fn not_in_checkout(&self, folder: &Path) -> Result<String> {
+        let mut untracked = self.project.untracked_and_ignored()?;
+        let is_there = |path: &str| {
+            let whole = soft::installed_in(path).unwrap_or(path);
+            folder.join(path_of(whole)).symlink_metadata().is_ok()
+        };
+        untracked.retain(|path| !path.starts_with(".longhaul/") && !is_there(path));
+        let prepares = !self.settings.prepare.trim().is_empty();
+        Ok(if untracked.is_empty() { String::new() } else { lacked(&untracked, prepares) })
     }
 
     /// Finds which tracked files of a tree of its own the check changed. A mode that its text changes is what a person
@@ -188,9 +205,52 @@ impl Gate<'_> {
     }
 }
 
+/// Tells what a clean checkout lacks, and the way out: what is installed is for the settings, and all else for a commit.
+fn lacked(paths: &[String], prepares: bool) -> String {
+    let setting = match prepares {
+        _ if !paths.iter().any(|path| soft::installed_in(path).is_some()) => "",
+        true => " (`gate.prepare` does not make it)",
+        false => " (`gate.prepare` installs what it needs)",
+    };
+    let is_own = |path: &&String| soft::installed_in(path).is_none() && !is_made_by_tools(path) && !looks_secret(path);
+    let own = paths.iter().filter(is_own);
+    let way_out = match own.collect::<Vec<_>>().as_slice() {
+        [] => String::new(),
+        [path] if paths.len() == 1 => format!("; if the check needs it and does not make it, `git add -f {path}`"),
+        _ => "; what the check needs of it and does not make, `git add -f PATH` takes into the commit".to_owned(),
+    };
+    format!("git does not track, so a clean checkout does not hold: {}{setting}{way_out}", listed(paths))
+}
+
 fn refuse(trial: &mut Trial, reason: &str) {
     if trial.finding == Finding::Passed {
         trial.finding = Finding::TreeMoved;
     }
     trial.add(reason);
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_way_out_of_what_a_checkout_lacks_goes_by_what_that_is() {
+        let told = |paths: &[&str], prepares| {
+            let paths: Vec<String> = paths.iter().map(|path| (*path).to_owned()).collect();
+            lacked(&paths, prepares).replace("git does not track, so a clean checkout does not hold: ", "")
+        };
+        assert_eq!(
+            told(&["lib/x.o"], false),
+            "`lib/x.o`; if the check needs it and does not make it, `git add -f lib/x.o`"
+        );
+        let commit = "; what the check needs of it and does not make, `git add -f PATH` takes into the commit";
+        assert_eq!(told(&["a", "b.a"], true), format!("`a`, `b.a`{commit}"));
+        let installs = "`node_modules/x` (`gate.prepare` installs what it needs)";
+        assert_eq!(told(&["node_modules/x"], false), installs);
+        let both = format!("`a`, `node_modules/x` (`gate.prepare` does not make it){commit}");
+        assert_eq!(told(&["a", "node_modules/x"], true), both);
+        // The twin: nobody is told to commit what looks like a secret, or what tools make anew.
+        assert_eq!(told(&[".env"], false), "`.env`");
+        assert_eq!(told(&[".coverage"], false), "`.coverage`");
+    }
 }

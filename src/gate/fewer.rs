@@ -5,6 +5,7 @@
 use crate::gate::Check;
 use crate::gate::Finding;
 use crate::gate::Gate;
+use crate::gate::Known;
 use crate::gate::Pin;
 use crate::gate::Red;
 use crate::gate::Rules;
@@ -12,6 +13,7 @@ use crate::gate::Skips;
 use crate::gate::brought::holds_tests;
 use crate::gate::checkout;
 use crate::gate::executed;
+use crate::gate::names;
 use crate::gate::stage::PinnedBytes;
 use crate::gate::verdict::Trial;
 
@@ -47,14 +49,15 @@ impl Gate<'_> {
         &self,
         trial: &mut Trial,
         check: &Check,
-        red: Option<&Red>,
+        known: &Known,
         commit: &str,
         pinned: PinnedBytes,
     ) -> Option<String> {
+        let red = known.red.as_ref().filter(|red| red.check == check.digest());
         let red = red.filter(|_| trial.finding == Finding::Passed && check.rules == Rules::Now)?;
         let ended = || {
             let guards = has_approved_tests(check);
-            guards.then(|| self.fewer_ended(trial, check, red, commit, pinned)).flatten()
+            guards.then(|| self.fewer_ended(trial, check, known, red, commit, pinned)).flatten()
         };
         let reason = self.more_aside(trial, check, red, pinned).or_else(ended)?;
         trial.finding = Finding::Failed;
@@ -139,7 +142,8 @@ fn more_expected(now: Skips, before: Skips) -> Option<String> {
 
 fn has_approved_tests(check: &Check) -> bool {
     let mut pins = check.pins.iter().filter(|(path, pin)| pin.is_some() && checkout::is_of_project(path));
-    pins.any(|(path, _)| holds_tests(path))
+    // prove runs what is named so, and no language tells it.
+    pins.any(|(path, _)| holds_tests(path) || names::is_test_of_a_kind(path))
 }
 
 fn tests(count: u64) -> String {

@@ -3,17 +3,33 @@
 
 use crate::gate::Check;
 use crate::gate::Gate;
+use crate::gate::Known;
 use crate::gate::Pin;
+use crate::gate::Place;
 use crate::gate::Red;
 use crate::gate::brought::holds_tests;
 use crate::gate::closure::texts;
+use crate::gate::executed;
 use crate::gate::stage::PinnedBytes;
 use crate::gate::verdict::Trial;
+use anyhow::Result;
 use regex::Regex;
 
 /// Options by which a runner chooses tests by what it knows of earlier runs, or of what changed.
-const BY_STATE: [&str; 8] =
-    ["--lf", "--last-failed", "--sw", "--stepwise", "--testmon", "--onlyChanged", "--changedSince", "--changed"];
+const BY_STATE: [&str; 9] = [
+    "--state",
+    "--lf",
+    "--last-failed",
+    "--sw",
+    "--stepwise",
+    "--testmon",
+    "--onlyChanged",
+    "--changedSince",
+    "--changed",
+];
+
+/// Tests that are named where fewer came to their end.
+const NAMED: usize = 5;
 
 /// How a test begins: in Python, Go, Rust and JavaScript.
 const BEGINS: &str =
@@ -25,6 +41,7 @@ impl Gate<'_> {
         &self,
         trial: &Trial,
         check: &Check,
+        known: &Known,
         red: &Red,
         commit: &str,
         pinned: PinnedBytes,
@@ -39,7 +56,29 @@ impl Gate<'_> {
         let approved: u64 = self.approved_tests(check, pinned).iter().map(|text| tests_in(text)).sum();
         // Those in approved files are there.
         let deleted = self.deleted_tests(check, &red.commit, commit).min(before.saturating_sub(approved));
-        (now + deleted < before).then(|| told(now, before, trial.ended.in_packages))
+        (now + deleted < before).then(|| {
+            let names = self.failed_then(trial, check, known, red, pinned).unwrap_or_default();
+            format!("{}{}", told(now, before, trial.ended.in_packages), listed(&names))
+        })
+    }
+
+    /// Names the tests that failed before the work and that the run of now does not name. Nobody kept what the check printed
+    /// then, so it is run there once more; what does not come to its end names none.
+    fn failed_then(
+        &self,
+        trial: &Trial,
+        check: &Check,
+        known: &Known,
+        red: &Red,
+        pinned: PinnedBytes,
+    ) -> Result<Vec<String>> {
+        let tree = self.project.tree_of(&red.commit)?;
+        let site = self.site(check, known, &tree)?;
+        let staged = if site.place == Place::Clean { self.stage(check, &site, &tree, pinned)?.ok() } else { None };
+        let Some(staged) = staged else { return Ok(Vec::new()) };
+        let then = self.run(check, 1, &staged)?;
+        let text = |trial: &Trial| trial.output().map(|output| output.text()).unwrap_or_default();
+        Ok(executed::failed_before(&text(&then), &text(trial)))
     }
 
     fn approved_tests(&self, check: &Check, pinned: PinnedBytes) -> Vec<String> {
@@ -67,6 +106,20 @@ impl Gate<'_> {
 
 fn tests_in(text: &str) -> u64 {
     Regex::new(BEGINS).map_or(0, |begins| begins.find_iter(text).count() as u64)
+}
+
+/// Says which tests failed before the work, the first of many.
+fn listed(names: &[String]) -> String {
+    let shown: Vec<String> = names.iter().take(NAMED).map(|name| format!("`{name}`")).collect();
+    let more = match names.len().saturating_sub(NAMED) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    if shown.is_empty() {
+        String::new()
+    } else {
+        format!(" (failed then, and not named now: {}{more})", shown.join(", "))
+    }
 }
 
 fn told(now: u64, before: u64, in_packages: bool) -> String {
@@ -107,5 +160,13 @@ mod tests {
         assert_eq!(told(1, 3, false), "only 1 test came to its end, and before the work 3 did");
         assert_eq!(told(2, 3, true), "only 2 packages came to their end, and before the work 3 did");
         assert_eq!(told(0, 3, false), "no test is known to have come to its end, and before the work 3 did");
+    }
+
+    #[test]
+    fn tests_that_failed_before_the_work_are_named_and_many_are_counted() {
+        let names = |count| listed(&(0..count).map(|at| format!("t{at}")).collect::<Vec<_>>());
+        assert_eq!(names(0), "");
+        assert_eq!(names(1), " (failed then, and not named now: `t0`)");
+        assert!(names(7).ends_with("`t4` and 2 more)"));
     }
 }

@@ -96,16 +96,26 @@ fn crates_below(root: &Path, at: &str, depth: usize, found: &mut Vec<String>) {
     }
 }
 
-/// Returns the names in the words of a text that runs in one of the folders `bases`.
-pub(in crate::gate) fn guesses(words: &[String], bases: &[String], root: &str, known: Known) -> Vec<Guess> {
+/// Returns the names in the words of a text that runs in one of the folders `bases`; `begins` tells where its commands do.
+pub(in crate::gate) fn guesses(
+    words: &[String],
+    begins: &[bool],
+    bases: &[String],
+    root: &str,
+    known: Known,
+) -> Vec<Guess> {
     let name = |word: &String| words::name(word).to_owned();
     let has = |program: &str| words.iter().any(|word| name(word) == program);
     let of_python = words.iter().any(|word| {
         let name = name(word);
         name.starts_with("python") || OF_PYTHON.contains(&name.as_str())
     });
-    let (mut guesses, mut modules, mut discovers) = (Vec::new(), false, false);
+    let (mut guesses, mut modules, mut discovers, mut behind_it) = (Vec::new(), false, false, false);
     for (at, word) in words.iter().enumerate() {
+        // Words of the next command are no modules; an earlier version took them for some, and what it pinned stays.
+        behind_it |= begins.get(at).is_some_and(|begins| *begins);
+        let own = modules && !behind_it;
+        let taken = own || modules && matches!(known, Known::InPins(_));
         let behind = |options: &[&str]| at > 0 && options.contains(&words[at - 1].as_str());
         let is_folder = discovers && (behind(&["-s", "--start-directory", "discover"]) && !word.starts_with('-'));
         let (paths, said) = match () {
@@ -115,12 +125,11 @@ pub(in crate::gate) fn guesses(words: &[String], bases: &[String], root: &str, k
             }
             () if word.ends_with("/...") => (of_go(word, bases, root), true),
             () if is_folder => (of_go(word, bases, root), true),
-            () if of_python && is_module(word) && (modules || word.contains('.')) => {
-                (of_a_module(word, bases), modules)
-            }
+            () if of_python && is_module(word) && (taken || word.contains('.')) => (of_a_module(word, bases), own),
             () => (Vec::new(), false),
         };
         discovers = word == "discover" || discovers && !BEFORE_A_MODULE.contains(&word.as_str());
+        behind_it &= !BEFORE_A_MODULE.contains(&word.as_str());
         // Behind `-m doctest` files come.
         modules = BEFORE_A_MODULE.contains(&word.as_str())
             || modules && word != "doctest" && !discovers && (word.starts_with('-') || is_module(word));
@@ -216,7 +225,8 @@ mod tests {
     fn meant(text: &str, pinned: &[&str]) -> Vec<String> {
         let pins = pinned.iter().map(|path| ((*path).to_owned(), Some("1".to_owned()))).collect();
         let (known, bases) = (Known::InPins(&pins), [".".to_owned(), "web".to_owned()]);
-        let guesses = guesses(&words::words(text), &bases, "/project", known);
+        let (words, begins): (Vec<String>, Vec<bool>) = words::words_and_begins(text).into_iter().unzip();
+        let guesses = guesses(&words, &begins, &bases, "/project", known);
         guesses.iter().filter_map(|guess| known.first(guess)).cloned().collect()
     }
 

@@ -32,7 +32,6 @@ use crate::gate::verdict::Trial;
 use crate::gate::written::Written;
 use crate::project::Head;
 use crate::project::listed;
-use crate::project::path_of;
 use anyhow::Context;
 use anyhow::Result;
 use std::path::Path;
@@ -121,7 +120,7 @@ impl Gate<'_> {
         let of_no_account = self.judge_changes(&mut trial, check, known, &looked.changed, &head.tree, pinned)?;
         circumstances.disclosed.extend(of_no_account);
         let red = known.red.as_ref().filter(|red| red.check == check.digest());
-        let fewer = self.refuse_fewer(&mut trial, check, red, &head.commit, pinned);
+        let fewer = self.refuse_fewer(&mut trial, check, known, &head.commit, pinned);
         let chosen = refuse_chosen(&mut trial, check, &self.files, red);
         if trial.finding == Finding::Passed && !self.is_earlier(red, &head) {
             trial.finding = Finding::AlreadyGreen;
@@ -288,25 +287,6 @@ impl Gate<'_> {
         let saved = trial.output.as_ref().map(|output| output.save(&self.artifacts)).transpose();
         trial.saved = saved.with_context(|| format!("could not keep output in `{}`", self.artifacts.display()))?;
         Ok(trial)
-    }
-
-    /// Says of the clean checkout in `folder` that it lacks what git does not track, should that be the reason; empty when it
-    /// lacks nothing. What installing made there, or the check itself, is there.
-    pub(in crate::gate) fn not_in_checkout(&self, folder: &Path) -> Result<String> {
-        let mut untracked = self.project.untracked_and_ignored()?;
-        let is_there = |path: &str| {
-            let whole = soft::installed_in(path).unwrap_or(path);
-            folder.join(path_of(whole)).symlink_metadata().is_ok()
-        };
-        untracked.retain(|path| !path.starts_with(".longhaul/") && !is_there(path));
-        let setting = match self.settings.prepare.trim() {
-            "" => "`gate.checkout`",
-            _ => "`gate.prepare` does not make it",
-        };
-        Ok(match untracked.as_slice() {
-            [] => String::new(),
-            paths => format!("git does not track, so a clean checkout does not hold: {} ({setting})", listed(paths)),
-        })
     }
 
     /// Tells whether the non-pass was on a tree other than this. A commit that is gone counts: rewritten history is

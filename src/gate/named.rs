@@ -14,6 +14,7 @@ use crate::gate::guessed;
 use crate::gate::guessed::Guess;
 use crate::gate::guessed::Known;
 use crate::gate::names;
+use crate::gate::no_file;
 use crate::gate::required;
 use crate::gate::words;
 use crate::gate::written::Written;
@@ -73,13 +74,15 @@ impl Named {
         let looks = |text: &Text| text.is_for_shell() && executed::only_looks(&text.text);
         let only_looks = check.rules == Rules::Now && texts.iter().all(looks);
         for text in &texts {
-            let mut words = words::words(&words::spelled_out(&text.text));
-            if check.rules == Rules::Now {
-                words.extend(words::comma_parts(&words));
-            }
+            let (mut words, mut begins): (Vec<String>, Vec<bool>) =
+                words::words_and_begins(&words::spelled_out(&text.text)).into_iter().unzip();
             named
                 .memory
                 .extend(words.iter().filter_map(|word| words::memory_name(word)).flat_map(|name| files.below(&name)));
+            if check.rules == Rules::Now {
+                words.extend(words::comma_parts(&words));
+                begins.resize(words.len(), false);
+            }
             let bases = match check.rules {
                 Rules::First => bases(&words, &check.cwd, root),
                 Rules::Now => bases_in_project(&words, &check.cwd, root),
@@ -89,7 +92,10 @@ impl Named {
             let is_shell = check.rules == Rules::Now && text.is_for_shell();
             let built = if is_shell { executed::built(&text.text) } else { Vec::new() };
             let by = By { bases: &bases, root, known, rules: check.rules, leaves, of_go, built: &built };
-            let mut guesses = guessed::guesses(&words, &bases, root, known);
+            if check.rules == Rules::Now {
+                (words, begins) = no_file::without(text, &words, &begins, (&bases, root, known));
+            }
+            let mut guesses = guessed::guesses(&words, &begins, &bases, root, known);
             let is_name = |at: &usize| guesses.iter().any(|guess| guess.said && guess.at == *at);
             let paths = words.iter().enumerate().filter(|(at, _)| !is_name(at)).map(|(_, word)| word);
             let paths: Vec<&String> = paths.collect();

@@ -146,7 +146,7 @@ pub(in crate::gate) fn is_test_of_a_kind(path: &str) -> bool {
 }
 
 /// Splits a name where its words end, in lower case.
-fn parts(name: &str) -> Vec<String> {
+pub(in crate::gate) fn parts(name: &str) -> Vec<String> {
     let mut parts = vec![String::new()];
     let mut before = None;
     for c in name.chars() {

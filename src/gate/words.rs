@@ -46,16 +46,32 @@ pub(in crate::gate) fn spelled_out(text: &str) -> String {
 /// Splits a text into words, quotes and backslashes resolved. A quoted text with blanks is given whole and in parts,
 /// since it may be a file's name or a text for another shell.
 pub(in crate::gate) fn words(text: &str) -> Vec<String> {
+    words_and_begins(text).into_iter().map(|(word, _)| word).collect()
+}
+
+/// Returns the same, each with whether a further command of the text begins there.
+pub(in crate::gate) fn words_and_begins(text: &str) -> Vec<(String, bool)> {
     let mut words = Vec::new();
-    for word in split(text) {
-        if word.contains(|c: char| c.is_whitespace() || ";|&()".contains(c)) && word != text {
-            words.extend(self::words(&word));
+    for (word, begins) in split(text) {
+        let start = words.len();
+        if word == text {
+            words.push((word, begins));
+        } else {
+            words.extend(read_as(&word));
         }
-        if let Some((_, value)) = word.split_once('=') {
-            words.push(value.to_owned());
+        if let Some((_, first)) = words.get_mut(start) {
+            *first |= begins;
         }
-        words.push(word);
     }
+    words
+}
+
+/// Returns the ways in which a word of a text may be read.
+pub(in crate::gate) fn read_as(word: &str) -> Vec<(String, bool)> {
+    let is_text = word.contains(|c: char| c.is_whitespace() || ";|&()".contains(c));
+    let mut words = if is_text { words_and_begins(word) } else { Vec::new() };
+    words.extend(word.split_once('=').map(|(_, value)| (value.to_owned(), false)));
+    words.push((word.to_owned(), false));
     words
 }
 
@@ -218,9 +234,10 @@ fn normal(path: &str) -> Option<String> {
     Some(parts.join("/"))
 }
 
-fn split(text: &str) -> Vec<String> {
+/// Splits a text, and tells of each word whether a further command begins with it.
+fn split(text: &str) -> Vec<(String, bool)> {
     let mut words = Vec::new();
-    let mut word = String::new();
+    let (mut word, mut begins, mut before) = (String::new(), false, ' ');
     let mut quote = None;
     let mut chars = text.chars().peekable();
     while let Some(c) = chars.next() {
@@ -231,12 +248,19 @@ fn split(text: &str) -> Vec<String> {
             ('$', None) if chars.peek() == Some(&'{') => word.push('$'),
             ('{' | '}', None) => word.push(c),
             (c, None) if c.is_whitespace() || ";|&()<>`".contains(c) => {
-                words.extend(Some(std::mem::take(&mut word)).filter(|word| !word.is_empty()));
+                if !word.is_empty() {
+                    words.push((std::mem::take(&mut word), begins));
+                    begins = false;
+                }
+                // In `2>&1` and `&>log` it ends no command.
+                let redirects = c == '&' && (before == '>' || chars.peek() == Some(&'>'));
+                begins |= "\n;|&()`".contains(c) && !redirects;
             }
             (c, _) => word.push(c),
         }
+        before = c;
     }
-    words.extend(Some(word).filter(|word| !word.is_empty()));
+    words.extend(Some((word, begins)).filter(|(word, _)| !word.is_empty()));
     words
 }
 
@@ -249,6 +273,16 @@ mod tests {
         assert_eq!(words("a 'b'c\"d\" e\\f;g|h>i&&j"), ["a", "bcd", "ef", "g", "h", "i", "j"]);
         assert_eq!(words("run 'a b'"), ["run", "a", "b", "a b"]);
         assert_eq!(words("X=tests/a run"), ["tests/a", "X=tests/a", "run"]);
+    }
+
+    #[test]
+    fn where_a_further_command_begins_is_told() {
+        let begun = |text: &str| -> Vec<String> {
+            words_and_begins(text).into_iter().filter(|(_, begins)| *begins).map(|(word, _)| word).collect()
+        };
+        assert_eq!(begun("a b && c d; (e f)\n| g"), ["c", "e", "g"]);
+        assert_eq!(begun("sh -c 'a b; c d' e"), ["c"]);
+        assert_eq!(begun("a 2>&1 b &>log c 'd' >&2 e"), [""; 0]);
     }
 
     #[test]

@@ -284,12 +284,12 @@ fn object_end(path: &str) -> Option<&'static str> {
 }
 
 /// Tells whether a tool makes this anew whenever it is missing; in a commit it would differ after every run.
-fn is_made_by_tools(path: &str) -> bool {
+pub fn is_made_by_tools(path: &str) -> bool {
     path.split('/').any(|part| MADE_BY_TOOLS.contains(&part))
 }
 
 /// Tells whether a file of this name usually holds a key or a password.
-fn looks_secret(path: &str) -> bool {
+pub fn looks_secret(path: &str) -> bool {
     let name = path.rsplit('/').next().unwrap_or(path).to_ascii_lowercase();
     let example = [".example", ".sample", ".template", ".pub"].iter().any(|end| name.ends_with(end));
     let env = name == ".env" || name.starts_with(".env.");

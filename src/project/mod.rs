@@ -67,6 +67,8 @@ pub use checkout::NotLaidOut;
 pub use checkout::file_id;
 pub use command::Elsewhere;
 pub use commit::Leftover;
+pub use commit::is_made_by_tools;
+pub use commit::looks_secret;
 pub use identity::Identity;
 pub use kept::Kept;
 pub use lent::Lent;

@@ -93,7 +93,8 @@ fn tell_left_out(ws: &Workspace, leftover: &Leftover) {
     if !leftover.made_by_tools.is_empty() {
         let made = listed(&leftover.made_by_tools);
         ws.notice(format!(
-            "what tools make by themselves stays out of the commit, and belongs into `.gitignore`: {made}"
+            "what tools make by themselves stays out of the commit, and belongs into `.gitignore`: {made}; what a check needs of \
+             it, `git add -f PATH` takes in"
         ));
     }
 }

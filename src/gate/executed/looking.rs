@@ -10,7 +10,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// Programs that print what they are given, or a part of it, with the number of words before its files.
-const READERS: [(&str, usize); 29] = [
+const READERS: [(&str, usize); 33] = [
     ("cat", 0),
     ("tac", 0),
     ("head", 0),
@@ -40,6 +40,10 @@ const READERS: [(&str, usize); 29] = [
     ("grep", 1),
     ("egrep", 1),
     ("fgrep", 1),
+    ("zgrep", 1),
+    ("rg", 1),
+    ("ag", 1),
+    ("ack", 1),
 ];
 
 /// Programs that ask whether, or how, something is there.

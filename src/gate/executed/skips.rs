@@ -1,4 +1,4 @@
-//! How many tests a run skipped. In a runner of Python the code under test can have its own test skipped.
+//! How many tests a run skipped. In a runner of Python the code under test can have its own test skipped; prove counts files.
 
 use crate::gate::executed::forms::plain;
 use crate::gate::executed::runners::Runner;
@@ -32,7 +32,7 @@ impl Skips {
 /// The runners, the form of their summary, and how it is read.
 type Form = (Runner, &'static str, fn(&Captures) -> Skips);
 
-const FORMS: [Form; 2] = [
+const FORMS: [Form; 3] = [
     (Runner::Pytest, r"(?m)^=* ?((?:\d+ [a-z]+(?: passed)?(?:, )?)+) in [\d.]+s\b", |of| {
         let count = |words: &[&str]| of[1].split(", ").filter_map(|part| count_of(part, words)).sum();
         let tests = count(&["passed", "failed", "skipped", "xfailed", "xpassed"]);
@@ -47,6 +47,11 @@ const FORMS: [Form; 2] = [
         let expected = number("expected failures") + number("unexpected successes");
         Skips { tests: of[1].parse().unwrap_or(0), skipped: number("skipped"), expected: Some(expected) }
     }),
+    // A module of Perl can have the whole file skipped that uses it.
+    (Runner::Tap, r"(?m)^(?:Files=(\d+), Tests=\d+,|\S+ \.+ (?:\d+/\? *)?skipped\b)", |of| match of.get(1) {
+        Some(files) => Skips { tests: files.as_str().parse().unwrap_or(0), ..Skips::default() },
+        None => Skips { skipped: 1, ..Skips::default() },
+    }),
 ];
 
 /// What a runner says when it could not load tests, so that nobody knows how many there are.
@@ -54,14 +59,18 @@ const UNLOADED: [&str; 3] =
     [r"_FailedTest\b", r"(?m)^=* ?(?:\d+ \w+, )*\d+ errors?\b.* in [\d.]+s\b", r"(?m)^ERROR: setUp(?:Class|Module) "];
 
 /// How they name a test that was skipped: with `-v`, with `-rs`, and unittest with `-v`.
-const NAMED: [&str; 3] =
-    [r"(?m)^(\S+::\S+) SKIPPED\b", r"(?m)^SKIPPED \[\d+\] (.+)$", r"(?m)^(\w+ \(\S+\))(?:\n[^\n]*)? \.\.\. skipped "];
+const NAMED: [&str; 4] = [
+    r"(?m)^(\S+) \.+ (?:\d+/\? *)?skipped\b",
+    r"(?m)^(\S+::\S+) SKIPPED\b",
+    r"(?m)^SKIPPED \[\d+\] (.+)$",
+    r"(?m)^(\w+ \(\S+\))(?:\n[^\n]*)? \.\.\. skipped ",
+];
 
 /// Counts what these runners skipped; none where they do not say, or could not load all.
 pub(super) fn counted(runners: &[Runner], output: &str) -> Option<Skips> {
     let plain = plain(output);
-    let of_python = FORMS.iter().filter(|(runner, ..)| runners.contains(runner));
-    let found = of_python.filter_map(|(_, form, read)| Some((Regex::new(form).ok()?, read)));
+    let known = FORMS.iter().filter(|(runner, ..)| runners.contains(runner));
+    let found = known.filter_map(|(_, form, read)| Some((Regex::new(form).ok()?, read)));
     let each: Vec<Skips> =
         found.flat_map(|(form, read)| form.captures_iter(&plain).map(|of| read(&of)).collect::<Vec<_>>()).collect();
     let unloaded = || UNLOADED.iter().any(|form| Regex::new(form).is_ok_and(|form| form.is_match(&plain)));
@@ -113,6 +122,11 @@ mod tests {
         ] {
             assert_eq!(counts(output), expected, "{output}");
         }
+        let of_prove = "t/a.t .. ok\nt/b.t .. skipped: later\nFiles=2, Tests=1,  0 wallclock secs\nResult: PASS\n";
+        let found = counted(&[Runner::Tap], of_prove).map(|Skips { tests, skipped, .. }| (tests, skipped));
+        assert_eq!(found, Some((2, 1)));
+        assert_eq!(counted(&[Runner::Pytest], of_prove), None);
+        assert_eq!(skipped_tests(of_prove), ["t/b.t"]);
         assert_eq!(counted(&[Runner::Cargo], "Ran 2 tests in 0.000s\n\nOK (skipped=1)\n"), None);
     }
 

@@ -18,7 +18,7 @@ fn what_is_in_no_commit_is_not_there_in_a_clean_checkout() {
     let detail = verdict.trial().detail();
     assert_eq!(
         detail,
-        "not in the tested commit: not in any commit: `src/product.txt`; git does not track, so a clean checkout does not hold: `ignored`, `untracked` (`gate.checkout`)"
+        "not in the tested commit: not in any commit: `src/product.txt`; git does not track, so a clean checkout does not hold: `ignored`, `untracked`; what the check needs of it and does not make, `git add -f PATH` takes into the commit"
     );
     bench.write("src/product.txt", "after\n");
     // The twin: in the working tree they are there.

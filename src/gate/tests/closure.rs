@@ -690,3 +690,70 @@ fn what_is_held_against_what_came_out_is_pinned() {
         assert_eq!(pinned_now(&bench, run), [""; 0], "{run}");
     }
 }
+
+#[test]
+fn a_word_that_is_searched_for_is_no_file() {
+    let bench = Bench::new();
+    for path in ["tests.py", "tests/test_a.py"] {
+        bench.write(path, "x\n");
+    }
+    let both = ["tests.py", "tests/test_a.py"];
+    for (run, expected) in [
+        ("python3 -m unittest tests && grep -q test_new tests.py", &both[..]),
+        ("python3 -m unittest tests.test_a && grep -q 'def test_new' tests.py", &both),
+        ("python3 -m unittest tests && echo test_new", &both),
+        ("python3 -m unittest -v tests 2>&1 | grep -q test_new", &both),
+        ("python3 -m unittest -k test_new tests", &both),
+        ("python3 -m pytest -q -k 'test_new or test_old'", &[]),
+        ("python3 -m pytest -q && rg -q test_new tests.py", &both[..1]),
+        ("python3 -m pytest -q && git grep -q test_new", &[]),
+        ("python3 -m pytest -q && ag test_new", &[]),
+        ("sh a.sh && rg -q tests/new.py README", &[]),
+        ("if grep -q test_new.py README; then sh a.sh; fi", &[]),
+        ("grep -q tests/test_a.py README && sh a.sh", &[]),
+        // The twin: a word that is also run, and one by which what is run is chosen.
+        ("python3 -m unittest test_new && grep -q test_new README", &["-test_new.py"]),
+        ("python3 -m unittest tests && python3 -m unittest test_new", &["-test_new.py", "tests.py", "tests/test_a.py"]),
+        ("grep -q tests/new.sh README && sh tests/new.sh", &["-tests/new.sh"]),
+        ("ls src | grep test_new.py | xargs python3", &["-test_new.py"]),
+    ] {
+        assert_eq!(pinned_now(&bench, run), expected, "{run}");
+    }
+    // What an earlier version pinned is still what was approved.
+    let pins = bench.approved("python3 tests/test_a.py").pins;
+    let check = Check { rules: Rules::Now, pins, ..Check::command("grep -q tests/test_a.py src/a && sh a.sh") };
+    let found =
+        crate::gate::closure::closure_in(bench.root(), &bench.project, &check, &bench.files, Reading::Pinned).unwrap();
+    assert_eq!(found.iter().map(|file| &file.path).collect::<Vec<_>>(), ["tests/test_a.py"]);
+}
+
+#[test]
+fn a_product_that_lies_where_tests_do_is_not_pinned_by_taking_members_of_it() {
+    let bench = Bench::new();
+    bench.write("spec/index.js", "exports.add = (a, b) => a + b\n");
+    bench.write("tests.js", "exports.x = 1; const test = require('node:test'); test('a', () => {})\n");
+    bench.write("app/specs.js", "exports.x = 1\n");
+    for (code, expected) in [
+        ("const add = require('./spec').add; if (add(1, 2) !== 3) process.exit(1)", vec![]),
+        ("const { add } = require('./spec'); if (add(1, 2) !== 3) process.exit(1)", vec![]),
+        ("const { add } = require('./spec/index.js'); if (add(1, 2) !== 3) process.exit(1)", vec![]),
+        // Nobody has written it yet.
+        ("const { add } = require('./specs'); if (add(1, 2) !== 3) process.exit(1)", vec![]),
+        // The twins: what runs tests, and a module that holds some.
+        ("require('./spec').run() === 0 || process.exit(1)", vec!["spec/index.js"]),
+        ("require('./spec')", vec!["spec/index.js"]),
+        ("const { add } = require('./spec'); require('./spec').run()", vec!["spec/index.js"]),
+        ("const { run } = require('./specs'); process.exit(run())", vec!["-specs.js", "-specs/index.js"]),
+        ("const { x } = require('./tests'); if (x !== 1) process.exit(1)", vec!["tests.js"]),
+    ] {
+        assert_eq!(pinned_now(&bench, &format!("node -e \"{code}\"")), expected, "{code}");
+    }
+    let check = "cd app && node -e 'if (require(\"./specs\").x !== 1) process.exit(1)'";
+    assert_eq!(pinned_now(&bench, check), [""; 0]);
+    // What was pinned as tests stays what was approved.
+    let pins = bench.approved("node spec/index.js").pins;
+    let run = "node -e \"const { add } = require('./spec'); if (add(1, 2) !== 3) process.exit(1)\"";
+    let check = Check { rules: Rules::Now, pins, ..Check::command(run) };
+    let found = crate::gate::closure::closure_in(bench.root(), &bench.project, &check, &bench.files, Reading::Pinned);
+    assert_eq!(found.unwrap().iter().map(|file| &file.path).collect::<Vec<_>>(), ["spec/index.js"]);
+}

@@ -422,3 +422,51 @@ fn a_test_that_an_agent_wrote_with_the_work_waits_once_and_proves_when_it_is_acc
         assert_eq!(project.status("a"), "proven", "{check}");
     }
 }
+
+/// A folder that a runner is given is pinned whole, and the product may lie in it as well.
+#[test]
+fn a_change_of_the_product_in_a_folder_of_tests_waits_for_a_person_and_one_of_a_test_does_not() {
+    let test = "test \"$(cat spec/api.yaml)\" = new && echo 1..1 && echo ok 1\n";
+    for (work, status) in [
+        ("echo new >spec/api.yaml", "waiting"),
+        // The twins: with what is expected, and with the test itself.
+        ("echo old >spec/expected.yaml", "open"),
+        ("echo 'echo 1..1; echo ok 1' >spec/a.t", "open"),
+    ] {
+        let expecting = format!("grep -q new spec/expected.yaml || exit 1\n{test}");
+        let project = Project::ready();
+        let file = if work.contains("expected") {
+            "grep -q old spec/expected.yaml && echo 1..1 && echo ok 1\n"
+        } else {
+            &expecting
+        };
+        project.write("spec/a.t", &format!("#!/bin/sh\n{file}"));
+        project.write("spec/api.yaml", "old\n");
+        project.write("spec/expected.yaml", "new\n");
+        project.git(["add", "-A"]);
+        project.git(["commit", "-qm", "a test"]);
+        let project = project.feature("a", "prove -e sh spec/");
+        let project = project.model([session([reply([bash(work)]), reply([hand_over()])])]);
+        let run = project.run(["run", "--sessions", "1"]);
+        assert_eq!(project.status("a"), status, "{work}");
+        if status == "waiting" {
+            run.tells(
+                "a waits for a person: it passes only with what changed in the folder of its tests, in files that are no tests \
+                 by their names: `spec/api.yaml`; `longhaul accept a --reason TEXT` vouches for it",
+            );
+            project.run(["accept", "a", "--reason", "that was asked for"]).exits(0);
+            assert_eq!(project.status("a"), "accepted");
+        }
+    }
+    // Left out of what is pinned, it is the product as any other file.
+    let project = Project::ready();
+    project.write("spec/a.t", &format!("#!/bin/sh\n{test}"));
+    project.write("spec/api.yaml", "old\n");
+    project.git(["add", "-A"]);
+    project.git(["commit", "-qm", "a test"]);
+    let feature = r#"{"id":"a","title":"a","check":{"run":"prove -e sh spec/","closure":["!spec/api.yaml"]}}"#;
+    project.run_with(["feature", "add", "-"], feature).exits(0);
+    let project = project.model([session([reply([bash("echo new >spec/api.yaml")]), reply([hand_over()])])]);
+    project.run(["run"]).exits(0);
+    assert_eq!(project.status("a"), "proven");
+}

@@ -135,7 +135,7 @@ fn a_check_that_misses_an_ignored_file_says_what_a_clean_checkout_does_not_hold(
     project
         .run(["run", "--sessions", "1"])
         .exits(3)
-        .tells("a clean checkout does not hold: `build/out` (`gate.checkout`)");
+        .tells("a clean checkout does not hold: `build/out`; if the check needs it and does not make it, `git add -f build/out`");
 }
 
 #[test]

@@ -239,6 +239,50 @@ fn a_test_that_the_work_lets_skip_itself_waits_for_a_person_who_can_accept_it() 
     assert_eq!(project.status("f"), "accepted");
 }
 
+/// Where an approved test makes a case of each fault, those of a mended product are gone.
+#[test]
+fn a_pass_without_the_cases_that_failed_names_them_and_one_of_prove_waits_too() {
+    if std::process::Command::new("prove").arg("--version").output().is_err() {
+        return skipped("there is no prove");
+    }
+    let use_it = "use lib 'lib'; use L; use Test::More;\n";
+    let lint = format!("{use_it}fail(\"fault $_\") for L::faults(); pass('looked'); done_testing;\n");
+    let own = format!("{use_it}ok(!L::faults(), 'no fault'); done_testing;\n");
+    let other = "use Test::More; ok(1, 'one'); done_testing;\n";
+    let mended = "package L; sub faults { return () } 1;\n";
+    // The twin of a lint is a product that takes its test out of sight.
+    let hiding = "package L; print qq(1..0 # SKIP later\\n); exit 0;\n";
+    for (test, module, told) in [
+        (
+            &lint,
+            mended,
+            Some(
+                "only 2 tests came to their end, and before the work 3 did (failed then, and not named now: `fault f1`)",
+            ),
+        ),
+        (&own, hiding, Some("1 test was skipped that ran before the work (skipped: `t/l.t`)")),
+        (&own, mended, None),
+    ] {
+        let files =
+            [("t/l.t", test.as_str()), ("t/o.t", other), ("lib/L.pm", "package L; sub faults { return ('f1') } 1;\n")];
+        let project = Project::ready();
+        files.iter().for_each(|(path, text)| project.write(path, text));
+        project.git(["add", "-A"]);
+        project.git(["commit", "-qm", "a test"]);
+        let project = project.feature("f", "prove t").model([does(&format!("cat >lib/L.pm <<'END'\n{module}END"))]);
+        let run = project.run(["run"]);
+        match told {
+            Some(told) => {
+                run.exits(4).tells("f waits for a person").tells(told).tells("`longhaul accept f --reason TEXT`");
+            }
+            None => {
+                run.exits(0);
+            }
+        }
+        assert_eq!(project.status("f"), if told.is_some() { "waiting" } else { "proven" });
+    }
+}
+
 #[test]
 fn a_program_that_may_take_the_rest_of_a_list_is_warned_of() {
     let project = Project::ready();

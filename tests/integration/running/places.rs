@@ -200,7 +200,7 @@ fn a_setup_that_fails_is_an_attempt() {
 #[test]
 fn a_checkout_is_not_said_to_lack_what_installing_made() {
     for (prepare, lacks) in [
-        ("mkdir -p node_modules/lib", "does not hold: `dist/out` (`gate.prepare` does not make it)"),
+        ("mkdir -p node_modules/lib", "does not hold: `dist/out`; if the check needs it"),
         ("true", "does not hold: `dist/out`, `node_modules/x` (`gate.prepare` does not make it)"),
     ] {
         let project = Project::ready().variable("LONGHAUL_GATE_PREPARE", prepare);
