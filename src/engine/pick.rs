@@ -150,7 +150,7 @@ pub fn unapproved(feature: &Feature) -> String {
         ),
     ];
     let why = why.into_iter().flatten().collect::<Vec<_>>().join("; ");
-    format!("{id} waits for a person: {why}; {way_out}; `longhaul feature reopen {id}` tries it again without")
+    format!("{id} waits for a person: {why}; {way_out}, `longhaul feature reopen {id}` tries it again without")
 }
 
 #[cfg(test)]
