@@ -279,7 +279,9 @@ impl Journal {
         let grown = end.div_ceil(STEP) * STEP;
         let write = || {
             if grown > self.size {
-                self.writable()?.write_all_at(&vec![0; (grown - self.size) as usize], self.size)?;
+                // Another process may have made it larger meanwhile: what lies there are its records.
+                let size = self.file.metadata()?.len();
+                self.writable()?.write_all_at(&vec![0; grown.saturating_sub(size) as usize], size)?;
             }
             self.writable()?.write_all_at(&bytes, self.end)?;
             self.file.sync_data()

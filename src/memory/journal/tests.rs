@@ -159,3 +159,27 @@ fn it_grows_by_steps_and_says_when_it_is_full() {
     journal.restart(None).unwrap();
     assert_eq!(journal.append(&large(1_000_000)).unwrap(), Appended::Yes);
 }
+
+/// The twin is the file as one process knew it: zeros written from there on would take the other's records.
+#[test]
+fn two_processes_make_it_larger_in_turns_and_neither_takes_the_others_records() {
+    let (bench, mut ours) = Bench::new();
+    let mut theirs = bench.open();
+    let large = |number: usize, old: Option<&Record>| {
+        let mut record = record(number, old);
+        record.objects.push(Object::new(ObjectType::Blob, vec![b'x'; STEP as usize / 5]).unwrap());
+        record
+    };
+    let mut written: Vec<Record> = Vec::new();
+    for number in 0..24 {
+        // Now the one, now the other goes beyond the end of the file, which the other one made.
+        let journal = if number % 7 < 4 { &mut ours } else { &mut theirs };
+        journal.refresh().unwrap();
+        let next = large(number, written.last());
+        assert_eq!(journal.append(&next).unwrap(), Appended::Yes);
+        written.push(next);
+        assert_eq!(bench.records(), written, "after {number}");
+    }
+    assert!(bench.bytes().len() as u64 > FIRST + 4 * STEP);
+    assert!(!bench.open().is_doubtful().unwrap());
+}
