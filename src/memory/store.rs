@@ -73,10 +73,9 @@ impl Store {
 
     /// Makes an empty memory; an existing one is never touched.
     pub fn create(place: &Place, policy: Policy, caps: Caps, clock: Clock) -> Result<Self> {
-        if Self::exists(place) {
+        if Self::exists(place) || !new_repository::create(&place.repository)? {
             return Err(anyhow!("there is a memory already at `{}`", place.repository.display()));
         }
-        new_repository::create(&place.repository)?;
         Self::open(place, policy, caps, clock)
     }
 
@@ -126,8 +125,10 @@ impl Store {
         let made = fs::DirBuilder::new().recursive(true).mode(0o700).create(folder);
         made.with_context(|| format!("could not make the folder `{}`", folder.display()))?;
         let place = Place::at(folder);
-        let open = if Self::exists(&place) { Self::open } else { Self::create };
-        let mut store = open(&place, Policy::Free, Caps::default(), clock)?;
+        if !Self::exists(&place) {
+            new_repository::create(&place.repository)?;
+        }
+        let mut store = Self::open(&place, Policy::Free, Caps::default(), clock)?;
         store.on_notice(notice);
         let keep_in = store.keep_in.clone();
         // A disk that takes nothing can be read all the same; a write says why it cannot be done.

@@ -208,6 +208,48 @@ fn what_was_answered_outlives_ten_thousand_kills() {
     });
 }
 
+/// Writes through several services beside each other, each its own files; returns the paths that were answered.
+fn write_side_by_side(written: &Written, services: usize, files: usize) -> BTreeSet<String> {
+    let write = |service: usize| {
+        let apply = &mut written.memory(&["apply"]);
+        let mut child = apply.stdin(Stdio::piped()).stdout(Stdio::piped()).spawn().unwrap();
+        let (mut calls, mut answers) = (child.stdin.take().unwrap(), BufReader::new(child.stdout.take().unwrap()));
+        let mut chance = Chance(0x5eed_0200 + service as u64);
+        let mut answered = Vec::new();
+        for file in 0..files {
+            let path = format!("{service}/{file}.md");
+            // Nothing that packs: the journal has to grow by many steps.
+            let text: String = (0..1000).map(|_| format!("{:x}\n", chance.below(u64::MAX))).collect();
+            let input = json!({"command": "create", "path": format!("/memories/{path}"), "file_text": text});
+            writeln!(calls, "{}", call(&path, &input)).unwrap();
+            let mut answer = String::new();
+            answers.read_line(&mut answer).unwrap();
+            assert!(answer.contains("\"is_error\":false"), "{answer}");
+            answered.push(path);
+        }
+        drop(calls);
+        assert!(child.wait().unwrap().success());
+        answered
+    };
+    thread::scope(|scope| {
+        let services: Vec<_> = (0..services).map(|service| scope.spawn(move || write(service))).collect();
+        services.into_iter().flat_map(|service| service.join().unwrap()).collect()
+    })
+}
+
+#[test]
+fn what_several_processes_write_side_by_side_is_all_there() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut written = Written::at(folder.path());
+    written.answered = write_side_by_side(&written, 3, 60);
+    assert_eq!(written.answered.len(), 180);
+    let own = written.memory(&["fsck"]).output().unwrap();
+    assert!(own.status.success(), "{}", String::from_utf8_lossy(&[own.stdout, own.stderr].concat()));
+    let (_, found) = git(folder.path(), &["for-each-ref", "refs/longhaul/found"]);
+    assert_eq!(found, "", "nothing went past the branch");
+    assert_eq!((written.faults(), written.fsck()), (vec![], vec![]));
+}
+
 /// A disk in a file, of which everything unsynced can be taken away at once.
 struct Disk {
     folder: tempfile::TempDir,

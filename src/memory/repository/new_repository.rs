@@ -2,11 +2,13 @@
 //! because a half-made one would stand in the way of every later run.
 
 use std::fs;
+use std::fs::File;
 use std::os::unix::fs::PermissionsExt;
 use std::path::Path;
 
 use anyhow::Context;
 use anyhow::Result;
+use rustix::fs::FlockOperation;
 
 use crate::memory::repository::branch::BRANCH;
 use crate::memory::repository::durability;
@@ -22,11 +24,17 @@ pub(in crate::memory) const OLD_CONFIG: &str =
 /// How the name of a repository begins that is not yet whole.
 const HALF: &str = "memory.git.new-";
 
-/// Makes an empty repository; fails when something lies there.
-pub(in crate::memory) fn create(path: &Path) -> Result<()> {
+/// Makes an empty repository; false when another process made one meanwhile. Fails when something else lies there.
+pub(in crate::memory) fn create(path: &Path) -> Result<bool> {
     let make = || {
         let parent = path.parent().unwrap_or(Path::new("."));
         fs::create_dir_all(parent)?;
+        let handle = File::open(parent)?;
+        // Where folders cannot be locked, of two that begin at the same time one may fail.
+        let _ = rustix::fs::flock(&handle, FlockOperation::LockExclusive);
+        if path.join("HEAD").exists() {
+            return Ok(false);
+        }
         sweep_halves(parent)?;
         // Whatever the umask lets through below it, nobody else gets in.
         let shut = fs::Permissions::from_mode(0o700);
@@ -40,7 +48,8 @@ pub(in crate::memory) fn create(path: &Path) -> Result<()> {
         fs::rename(new.path(), path)?;
         // It has moved away from the name that would be removed.
         let _ = new.keep();
-        durability::sync(parent)
+        durability::sync(parent)?;
+        Ok::<_, anyhow::Error>(true)
     };
     make().with_context(|| format!("could not make the memory at `{}`", path.display()))
 }
