@@ -52,7 +52,7 @@ fn row(kind: Kind) -> Row {
         Kind::Usage => ("usage", Code::Usage, None),
         Kind::Limit => ("stopped", Code::Limit, Some("`longhaul run` goes on from here")),
         Kind::Stuck => ("stuck", Code::Stuck, Some("`longhaul status` shows what waits for you")),
-        Kind::Provider => ("provider", Code::Provider, Some("nothing is lost; `longhaul run` goes on once it answers")),
+        Kind::Provider => ("provider", Code::Provider, Some("nothing is lost; `longhaul run` goes on from here")),
         Kind::Busy => ("busy", Code::Busy, Some("wait for the other longhaul to end, or interrupt it")),
         Kind::Integrity => ("integrity", Code::Integrity, Some("`longhaul log` shows what is committed")),
         Kind::Interrupted => ("interrupted", Code::Interrupted, Some("`longhaul run` goes on from here")),

@@ -261,9 +261,14 @@ fn edited_lines(results: u64, tokens: u64, summed_up: bool) -> Vec<Line> {
 
 fn turn_line(turn: u32, message: &Value) -> Line {
     let line = Line::new(Tone::Dim, &format!("turn {turn}"));
-    match first_line(&message["content"]) {
+    let line = match first_line(&message["content"]) {
         said if said.is_empty() => line,
         said => line.add(Tone::Plain, &format!(": {said}")),
+    };
+    match message["stop_reason"].as_str() {
+        Some("max_tokens") => line.add(Tone::Careful, " (cut off at `[agent] max_tokens`; a call in it is not run)"),
+        Some("pause_turn") => line.add(Tone::Dim, " (the service pauses it)"),
+        _ => line,
     }
 }
 
@@ -340,6 +345,7 @@ fn first_line(content: &Value) -> String {
 /// Writes a number of tokens so that it can be taken in at a glance.
 pub(super) fn count(tokens: u64) -> String {
     match tokens {
+        1 => "1 token".to_owned(),
         0..10_000 => format!("{tokens} tokens"),
         10_000..1_000_000 => format!("{}k tokens", tokens / 1000),
         _ => format!("{:.1}M tokens", tokens as f64 / 1e6),

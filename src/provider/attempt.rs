@@ -189,13 +189,17 @@ fn not_the_service(message: String) -> Fault {
 
 fn redirected(response: &Response) -> Failure {
     let target = response.headers().get("location").and_then(|value| value.to_str().ok());
-    let host = target.and_then(|target| response.url().join(target).ok()).map(|url| url.origin().ascii_serialization());
+    // Its host alone would be that of the settings where only the path is another.
+    let place = target.and_then(|target| response.url().join(target).ok()).map(|url| match url.path() {
+        "/" | "" => url.origin().ascii_serialization(),
+        path => format!("{}{path}", url.origin().ascii_serialization()),
+    });
     Failure::Refused {
         kind: "redirect".to_owned(),
         message: format!(
             "the answer is a redirect ({}) to `{}`, and the key is never sent on",
             response.status().as_u16(),
-            host.unwrap_or_else(|| "nowhere".to_owned())
+            place.unwrap_or_else(|| "nowhere".to_owned())
         ),
         way_out: "set `[provider] base_url` to the final address, if you trust it".to_owned(),
     }

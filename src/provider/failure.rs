@@ -71,6 +71,9 @@ impl Failure {
     }
 }
 
+/// What is said of a service that names the wait itself: it is up.
+pub(super) const ASKS_TO_WAIT: &str = "which asks to wait";
+
 /// Tells whether a refused request was too long. The service has no type or code for it, only these words.
 fn says_too_long(kind: &str, message: &str) -> bool {
     let words = ["prompt is too long", "exceed context limit", "exceeds the context window"];
@@ -120,7 +123,12 @@ impl fmt::Display for Failure {
             Self::Interrupted => write!(formatter, "interrupted while waiting for the model service"),
             Self::Unavailable { tried } => write!(
                 formatter,
-                "the model service stayed unavailable: {tried}; see that it is up and that `[provider] base_url` is right, then run again to go on"
+                "the model service stayed unavailable: {tried}; {}, then run again to go on",
+                if tried.contains(ASKS_TO_WAIT) {
+                    "wait as long as it asks, or raise `[provider] outage_budget`"
+                } else {
+                    "see that it is up and that `[provider] base_url` is right"
+                }
             ),
             Self::Refused { kind, message, way_out } => {
                 write!(formatter, "the model service refused the request (`{kind}`): {message}; {way_out}")

@@ -1,6 +1,7 @@
 //! How long is asked again, and after which waits. An outage is bounded by time, not by attempts.
 
 use super::Settings;
+use super::failure::ASKS_TO_WAIT;
 use super::failure::Failure;
 use super::fault::Fault;
 use std::time::Duration;
@@ -112,7 +113,7 @@ impl<'a> Outage<'a> {
         let left = self.settings.outage_budget.saturating_sub(spent);
         let asked = fault.asked_wait();
         self.until = asked.and_then(|asked| now.checked_add(asked));
-        let asks = asked.map(|asked| format!(", which asks to wait {:.1} s", asked.as_secs_f64())).unwrap_or_default();
+        let asks = asked.map(|asked| format!(", {ASKS_TO_WAIT} {:.1} s", asked.as_secs_f64())).unwrap_or_default();
         let told = format!("{fault}{asks}");
         self.fault = Some(told.clone());
         if left.is_zero() || asked.is_some_and(|asked| asked > left) {

@@ -182,7 +182,7 @@ impl<'a> Shell<'a> {
         let mut notes = Vec::new();
         self.leave_a_folder_that_is_gone(&mut notes);
         let finished = self.sandbox.run(&self.command(text, limit));
-        notes.push(exit_told(&finished.exit, limit));
+        notes.push(exit_told(&finished.exit, limit, self.limits.is_over()));
         notes.extend(network_hint(self.sandbox, &finished));
         self.follow(&mut notes);
         self.leave_a_folder_that_is_gone(&mut notes);
@@ -291,10 +291,11 @@ pub(super) fn jobs_ended(ended: &[Survivor]) -> String {
     }
 }
 
-fn exit_told(exit: &Exit, limit: Duration) -> String {
+fn exit_told(exit: &Exit, limit: Duration, is_over: bool) -> String {
     match exit {
         Exit::Code(code) => format!("exit code {code}"),
         Exit::Signal(signal) => format!("ended by signal {signal}"),
+        Exit::TimedOut if is_over => "stopped, since a budget of time was used up".to_owned(),
         Exit::TimedOut => format!(
             "stopped after its limit of {} s; give `timeout` in seconds if it needs more, or start it with `&` \
              and its output sent to a file",

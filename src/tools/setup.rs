@@ -1,5 +1,7 @@
 //! The init script, run before a session and by the `setup` tool.
 
+mod flaw;
+
 use std::collections::BTreeMap;
 use std::fs::Metadata;
 use std::os::unix::fs::PermissionsExt;
@@ -22,6 +24,7 @@ use crate::tools::bash::quoted;
 use crate::tools::input::Input;
 use crate::tools::input::ToolError;
 use crate::tools::input::tell;
+use crate::tools::setup::flaw::Flaw;
 
 /// What the init script is run for.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -80,10 +83,10 @@ pub fn run_init(
     let mut command = command.limit(limits.within(limit));
     command.leftovers = Leftovers::Keep;
     // As it was when it was run.
-    let runner = Runner::of(&root.join(script));
+    let (runner, flaw) = (Runner::of(&root.join(script)), Flaw::of(&root.join(script)));
     let finished = sandbox.run(&command);
     let cut = finished.exit == Exit::TimedOut && limits.is_over();
-    InitRun { script: script.to_owned(), runner, finished, end: if cut { End::OfTime } else { End::ItsOwn } }
+    InitRun { script: script.to_owned(), runner, flaw, finished, end: if cut { End::OfTime } else { End::ItsOwn } }
 }
 
 /// What runs the init script.
@@ -118,6 +121,7 @@ enum End {
 pub struct InitRun {
     script: String,
     runner: Runner,
+    flaw: Option<Flaw>,
     finished: Finished,
     end: End,
 }
@@ -147,7 +151,7 @@ impl InitRun {
         let output = artifacts.show_output(&self.finished.output, SHOWN)?.joined();
         let output = output.trim_end_matches('\n');
         let output = if output.is_empty() { "it printed nothing".to_owned() } else { format!("it printed:\n{output}") };
-        let odd = self.odd().map_or_else(String::new, |odd| format!("{odd}; "));
+        let odd: String = self.odd().into_iter().chain(self.why_it_failed()).map(|odd| format!("{odd}; ")).collect();
         Ok(format!("the init script `{}` {how}; {odd}{output}", self.script))
     }
 
@@ -158,6 +162,12 @@ impl InitRun {
             End::OfTime => format!("cut by a budget of time after {seconds:.1} s"),
             End::ItsOwn => format!("{} after {seconds:.1} s", self.finished.exit),
         }
+    }
+
+    /// Says what in its text may be why it failed.
+    fn why_it_failed(&self) -> Option<String> {
+        let failed = matches!(self.finished.exit, Exit::Code(1..) | Exit::NotStarted(_));
+        self.flaw.filter(|_| failed).map(|flaw| flaw.told().to_owned())
     }
 
     /// Says that it is not executable, and how to make it so.
@@ -221,6 +231,24 @@ mod tests {
         let result = setup(&project, &sandbox, 20.0);
         assert!(result.is_error && result.as_text().contains("failed with exit code 3 after"), "{result:?}");
         assert_eq!(sandbox.end().len(), 1);
+    }
+
+    #[test]
+    fn what_is_often_why_it_fails_is_told() {
+        let sandbox = Sandbox::plain(Path::new("/nowhere"), &Interrupt::new());
+        let told = |script: &str| {
+            let project = project(script);
+            fs::set_permissions(project.path().join("init.sh"), fs::Permissions::from_mode(0o755)).unwrap();
+            setup(&project, &sandbox, 20.0).as_text()
+        };
+        let asked = told("#!/bin/sh\nset -e\nread -r name\necho \"$name\"\n");
+        assert!(asked.contains("; it asks for input, and gets none: "), "{asked}");
+        let ends = told("#!/bin/sh\r\necho up\r\n");
+        assert!(ends.contains("; its lines end with CR and LF, "), "{ends}");
+        for other in ["#!/bin/sh\nexit 3\n", "#!/bin/sh\nread -r name || true\n"] {
+            let told = told(other);
+            assert!(!told.contains("it asks for input") && !told.contains("its lines end"), "{told}");
+        }
     }
 
     #[test]

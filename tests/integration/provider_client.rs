@@ -326,7 +326,9 @@ fn a_redirect_is_refused_and_the_key_stays_here() {
     let text = after(vec![answer]).unwrap_err().to_string();
 
     assert!(
-        text.contains(&format!("the answer is a redirect (307) to `{target}`, and the key is never sent on")),
+        text.contains(&format!(
+            "the answer is a redirect (307) to `{target}/v1/messages`, and the key is never sent on"
+        )),
         "{text}"
     );
     assert!(!text.contains("token"), "{text}");
