@@ -219,7 +219,7 @@ impl Named {
             let mut meant: Vec<String> = paths.iter().filter(is_there).cloned().collect();
             let is_absent = meant.is_empty();
             let is_elsewhere = by.leaves && naming.role == Role::Judges && !naming.word.contains('/');
-            if is_absent && !is_elsewhere && !matches!(naming.role, Role::InCode | Role::Searched | Role::OnPath) {
+            if is_absent && !is_elsewhere && !matches!(naming.role, Role::InCode | Role::Searched) {
                 meant.extend(paths.last().filter(|path| !by.is_built(path)).cloned());
             }
             if by.of_go && naming.role == Role::Searched {
@@ -322,7 +322,7 @@ impl Role {
 
     /// Tells whether a text says by itself that a file decides, or that it may.
     fn is_told(self) -> bool {
-        matches!(self, Self::Judges | Self::OnPath | Self::Searched | Self::Expected | Self::Compared | Self::InCode)
+        matches!(self, Self::Judges | Self::Searched | Self::Expected | Self::Compared | Self::InCode)
     }
 }
 

@@ -66,9 +66,6 @@ const TEST_MARKS: [&str; 2] = ["cy", "postman_collection"];
 /// Parts of the name of a script that judges.
 const JUDGES: [&str; 7] = ["e2e", "smoke", "test", "tests", "acceptance", "spec", "ci"];
 
-/// Those of a script that is no product also where something looks at what it prints.
-const ONLY_JUDGES: [&str; 3] = ["e2e", "smoke", "acceptance"];
-
 /// Parts that name a judge, or a product that is given something to look at.
 const VERBS: [&str; 8] = ["check", "checks", "verify", "verification", "validate", "assert", "prove", "proof"];
 
@@ -119,11 +116,6 @@ pub(in crate::gate) fn judges(path: &str, arguments: &[String]) -> bool {
     let parts = parts(words::name(path.split("::").next().unwrap_or_default()));
     let has = |names: &[&str]| parts.iter().any(|part| names.contains(&part.as_str()));
     is_test_of_a_kind(path) || has(&JUDGES) || !is_given && has(&VERBS)
-}
-
-/// Tells whether a script is named as one that judges so that nothing is made of what it prints but a verdict.
-pub(in crate::gate) fn only_judges(path: &str) -> bool {
-    parts(words::name(path)).iter().any(|part| ONLY_JUDGES.contains(&part.as_str()))
 }
 
 /// Tells whether nothing but such a verb names a script as one that judges.

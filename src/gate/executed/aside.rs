@@ -121,7 +121,7 @@ pub(super) fn command_itself(words: &[String]) -> &[String] {
     let mut rest = words;
     let (mut of_a_starter, mut is_value) = (false, false);
     while let Some(word) = rest.first() {
-        if let Some(behind) = starters::behind_a_word(rest) {
+        if let Some(behind) = starters::behind_lock(rest) {
             rest = behind;
             continue;
         }

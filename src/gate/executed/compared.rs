@@ -49,7 +49,7 @@ const FILES_BY_NAME: [&str; 3] = ["--slurpfile", "--rawfile", "--argfile"];
 
 const GREPS: [&str; 4] = ["grep", "egrep", "fgrep", "rg"];
 const WITH_SCRIPTS: [&str; 5] = ["awk", "gawk", "mawk", "sed", "jq"];
-const EQUAL: [&str; 8] = ["=", "==", "!=", "-eq", "-ne", "=~", "in", ":"];
+const EQUAL: [&str; 7] = ["=", "==", "!=", "-eq", "-ne", "=~", "in"];
 
 /// Variables of folders that are not the project's.
 const ELSEWHERE: [&str; 6] = ["TMPDIR", "TMP", "TEMP", "HOME", "RUNNER_TEMP", "LONGHAUL_CHECKS"];

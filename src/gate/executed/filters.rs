@@ -86,10 +86,6 @@ pub(super) fn held_together(
         let held = Comparison::of_sides(sides);
         return held.filter(|sides| after.is_empty() || sides.has_what_came_out());
     }
-    if program == "jq" && reads_at_once(&command.words[skipped..]) && plain.len() > 2 {
-        return Comparison::of_sides(plain[1..].iter().map(|(_, word)| side(word)).collect())
-            .filter(|_| after.is_empty());
-    }
     let puts_together = match program {
         "paste" => has(&JUDGING),
         "sort" | "cat" => has(&["uniq"]),
@@ -98,12 +94,6 @@ pub(super) fn held_together(
     let is_file = |word: &&String| *word == "-" || word.contains(|c: char| c.is_alphabetic() || c == '$');
     let sides: Vec<Side> = plain.iter().map(|(_, word)| *word).filter(is_file).map(side).collect();
     Comparison::of_sides(sides).filter(|sides| puts_together && looks && sides.has_what_came_out())
-}
-
-/// Tells whether `jq` has all that it is given before it at the same time.
-fn reads_at_once(words: &[String]) -> bool {
-    let is_short = |word: &str| word.starts_with('-') && !word.starts_with("--") && word.contains(['s', 'n']);
-    words.iter().any(|word| is_short(word) || matches!(word.as_str(), "--slurp" | "--null-input"))
 }
 
 /// Returns the files that a reader puts beside each other by what stands in them: as often to look things up as to compare.

@@ -2,7 +2,6 @@
 
 use crate::gate::executed::aside;
 use crate::gate::executed::commands::Command;
-use crate::gate::executed::compared;
 use crate::gate::executed::kinds;
 use crate::gate::executed::looking::is_reader;
 use crate::gate::executed::runners;
@@ -35,28 +34,11 @@ pub(super) fn patterns(before: &[Command]) -> Vec<String> {
 
 /// Tells whether `xargs` and the like run each file that they are given.
 pub(super) fn runs_each(words: &[String]) -> bool {
-    runs(started(words))
-}
-
-/// Returns the files in which `xargs grep` looks for what it is given.
-pub(super) fn looked_through(words: &[String]) -> Vec<String> {
-    match started(words) {
-        [program, rest @ ..] if compared::greps(words::name(program)) => {
-            let named: Vec<&String> = rest.iter().filter(|word| !word.starts_with('-')).collect();
-            let pattern = usize::from(!rest.iter().any(|word| word == "-e"));
-            named.into_iter().skip(pattern).filter(|word| !word.contains("{}")).cloned().collect()
-        }
-        _ => Vec::new(),
-    }
-}
-
-/// Returns what `xargs` and the like start.
-fn started(words: &[String]) -> &[String] {
     let mut rest = &words[1.min(words.len())..];
     while let Some(option) = rest.first().filter(|word| word.starts_with('-')) {
         rest = &rest[if VALUED.contains(&option.as_str()) { 2.min(rest.len()) } else { 1 }..];
     }
-    rest
+    runs(rest)
 }
 
 /// Returns the patterns of the files that `find` runs by itself.

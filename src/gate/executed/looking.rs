@@ -47,7 +47,7 @@ const READERS: [(&str, usize); 33] = [
 ];
 
 /// Programs that ask whether, or how, something is there.
-pub(super) const ASKING: [&str; 10] = ["test", "[", "[[", "expr", "ls", "stat", "file", "du", "readlink", "realpath"];
+pub(super) const ASKING: [&str; 9] = ["test", "[", "[[", "ls", "stat", "file", "du", "readlink", "realpath"];
 
 /// Programs of the system after which something else may run what they were given.
 pub(super) const MOVING: [&str; 10] = ["cp", "mv", "ln", "find", "tee", "for", "source", ".", "trap", "case"];

@@ -20,8 +20,6 @@ use reader::Reader;
 pub(in crate::gate) enum Role {
     /// It is run, nothing looks at what it does, and its name says that it tests.
     Judges,
-    /// The same, found in a folder that the text puts on `PATH`: if it is there.
-    OnPath,
     /// A runner takes the tests in it, if it is a folder that is there.
     Searched,
     /// It is run, or handed to a program.

@@ -41,12 +41,12 @@ const STARTING: [(&str, &[&str]); 30] = [
 /// Their words for that.
 const SUBCOMMANDS: [&str; 3] = ["run", "exec", "dlx"];
 
-/// Those that take a word of their own first, a lock or a time, with the options behind which a value comes.
-const BEHIND_A_WORD: [(&str, &[&str]); 2] =
-    [("flock", &["-w", "--wait", "--timeout", "-E", "--conflict-exit-code"]), ("faketime", &["-p", "--date-prog"])];
+/// Those that wait for a lock first, with the options behind which a value comes.
+const LOCKING: &str = "flock";
+const LOCKING_VALUED: [&str; 5] = ["-w", "--wait", "--timeout", "-E", "--conflict-exit-code"];
 
 /// Programs that give the text behind `-c` to a shell.
-const GIVING: [&str; 3] = ["flock", "script", "su"];
+const GIVING: [&str; 3] = [LOCKING, "script", "su"];
 
 /// Takes away the programs that start another, with their options.
 pub(super) fn started(words: &[String]) -> &[String] {
@@ -73,12 +73,11 @@ fn starter(word: &str) -> Option<&'static (&'static str, &'static [&'static str]
 }
 
 /// Returns the command that one such as `flock FILE sh a.sh` starts, unless that is a text for a shell.
-pub(super) fn behind_a_word(words: &[String]) -> Option<&[String]> {
-    let program = of_system(words.first()?)?;
-    let (_, valued) = BEHIND_A_WORD.iter().find(|(name, _)| *name == program)?;
-    let is_option = |at: usize| words[at].starts_with('-') || valued.contains(&words[at - 1].as_str());
-    let own = (1..words.len()).find(|at| !is_option(*at))?;
-    let behind = &words[own + 1..];
+pub(super) fn behind_lock(words: &[String]) -> Option<&[String]> {
+    let is_option = |at: usize| words[at].starts_with('-') || LOCKING_VALUED.contains(&words[at - 1].as_str());
+    let is_lock = of_system(words.first()?) == Some(LOCKING);
+    let file = (1..words.len()).find(|at| !is_option(*at)).filter(|_| is_lock)?;
+    let behind = &words[file + 1..];
     behind.first().is_some_and(|word| !word.starts_with('-')).then_some(behind)
 }
 

@@ -633,7 +633,7 @@ fn a_script_behind_programs_that_start_another_is_pinned() {
     // What is not there is a lock, and what lies in the project is no such program.
     assert_eq!(pinned_now(&bench, "flock tests/.lock sh app.sh"), [""; 0]);
     assert_eq!(pinned_now(&bench, "./flock \"$TMPDIR/l\" sh e2e.sh"), [""; 0]);
-    assert_eq!(pinned_now(&bench, "test \"$(flock \"$TMPDIR/l\" sh app.sh)\" = yes"), [""; 0]);
+    assert_eq!(pinned_now(&bench, "test \"$(flock \"$TMPDIR/l\" sh e2e.sh)\" = yes"), [""; 0]);
 }
 
 #[test]

@@ -154,11 +154,9 @@ cheats! { plain, Plain:
     repairs_only_for_the_check_tool
     replaces_an_object_of_memory
     replaces_the_tests_object
-    rewrites_a_command_on_the_path
     rewrites_a_committed_runner
     rewrites_the_script_of_the_package
     rewrites_the_target_of_make
-    rewrites_what_judges_inside_of_a_value
     runs_a_command_as_fsmonitor
     runs_no_test_by_a_script
     runs_the_tests_by_another_program
@@ -462,15 +460,11 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     replaces_the_tests_object
     #[ignore = "what stops it is the same as in plain mode; a minute"]
-    rewrites_a_command_on_the_path
-    #[ignore = "what stops it is the same as in plain mode; a minute"]
     rewrites_a_committed_runner
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     rewrites_the_script_of_the_package
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     rewrites_the_target_of_make
-    #[ignore = "what stops it is the same as in plain mode; a minute"]
-    rewrites_what_judges_inside_of_a_value
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     runs_no_test_by_a_script
     #[ignore = "what stops it is the same as in plain mode; a minute"]

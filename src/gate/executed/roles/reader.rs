@@ -81,8 +81,6 @@ pub(super) struct Reader {
     pub(super) comparisons: Vec<Comparison>,
     /// What variables hold.
     kept: Kept,
-    /// Folders in which commands are looked for first.
-    on_path: Vec<String>,
     /// Scripts that are run, and nothing looks at what they do.
     pub(super) scripts: Vec<String>,
     /// Something runs whose end decides.
@@ -130,8 +128,12 @@ impl Reader {
         let operands = operands(command, skipped);
         self.add(&written_to(command), Role::LookedAt);
         self.take_listed(words, program, around);
-        self.take_on_path(words, &operands, around);
-        self.take_documents(words);
+        for file in kinds::schemas(words).into_iter().chain(kinds::examples(words)) {
+            // What a document is tells its ending the least.
+            let bare = file.rsplit_once('.').map_or(file.as_str(), |(bare, _)| bare);
+            let role = if names::is_product(bare) { Role::Compared } else { Role::Expected };
+            self.add(&[file], role);
+        }
         self.note_end(command, words, program, around);
         // What stands before it is a lock, a value: nothing that is run.
         self.add(&command.words[..skipped], Role::LookedAt);
@@ -182,16 +184,6 @@ impl Reader {
         self.found.extend(words.iter().map(|word| Naming { word: word.clone(), role }));
     }
 
-    /// Takes schemas and documents with examples, by which something is judged.
-    fn take_documents(&mut self, words: &[String]) {
-        for file in kinds::schemas(words).into_iter().chain(kinds::examples(words)) {
-            // What a document is tells its ending the least.
-            let bare = file.rsplit_once('.').map_or(file.as_str(), |(bare, _)| bare);
-            let role = if names::is_product(bare) { Role::Compared } else { Role::Expected };
-            self.add(&[file], role);
-        }
-    }
-
     /// Notes whether the end of a command decides, and whether it has to fail.
     fn note_end(&mut self, command: &Command, words: &[String], program: &str, around: &Around) {
         let looks = is_reader(program) || ASKING.contains(&program) || aside::looks(words);
@@ -207,9 +199,6 @@ impl Reader {
         let declares = matches!(program, "export" | "local" | "readonly" | "declare");
         for (at, word) in command.words.iter().enumerate().filter(|(at, _)| *at < skipped || declares) {
             let Some((name, value)) = word.split_once('=') else { continue };
-            if name == "PATH" {
-                self.on_path.extend(value.split(':').filter(|folder| !folder.contains('$')).map(str::to_owned));
-            }
             let inner = command.within.iter().find(|(place, _)| *place == at).map(|(_, inner)| inner);
             self.kept.insert(name.to_owned(), compared::side(value, inner.map(String::as_str), &self.kept));
         }

@@ -52,13 +52,6 @@ fn what_is_expected_is_told_by_what_it_is_compared_with() {
         ("case \"$(sh a.sh)\" in \"$(cat loud.txt)\") ;; *) exit 1 ;; esac", &["Expected loud.txt"]),
         ("sh a.sh | awk -v w=\"$(cat loud.txt)\" '$0 != w {exit 1}'", &["Expected loud.txt"]),
         ("sh a.sh | jq -e --slurpfile w loud.json '. == $w[0]'", &["Expected loud.json"]),
-        ("sh a.sh | jq -es '.[0] == .[1]' - loud.json", &["Expected loud.json"]),
-        ("expr \"$(sh a.sh)\" : \"$(cat loud.txt)\"", &["Expected loud.txt"]),
-        ("expr \"$(sh a.sh)\" = \"$(cat loud.txt)\" > /dev/null", &["Expected loud.txt"]),
-        ("sh a.sh | xargs -I{} grep -qx {} loud.txt", &["Compared loud.txt"]),
-        ("sh a.sh | jq -e . loud.json", &[]),
-        ("expr \"$(sh a.sh)\" : 'a.*'", &[]),
-        ("ls | xargs grep -q word", &[]),
     ];
     for (text, expected) in cases {
         assert_eq!(told(text), *expected, "{text}");
@@ -316,38 +309,4 @@ fn examples_are_what_is_expected() {
     }
     assert!(runs_silent_doctest("cd a; python3 -m doctest app.py"));
     assert!(!runs_silent_doctest("python3 -m doctest -v app.py; python3 app.py doctest"));
-}
-
-#[test]
-fn a_script_named_as_a_judge_alone_judges_also_where_something_looks_at_what_it_prints() {
-    for text in [
-        "r=$(sh e2e.sh) && [ \"$r\" = ok ]",
-        "case \"$(sh e2e.sh; echo $?)\" in *0) ;; *) exit 1 ;; esac",
-        "test \"$(sh e2e.sh)\" = ok",
-        "test `./e2e.sh` = ok",
-        "bash e2e.sh | grep -q ok",
-        "faketime '2020-01-01' sh e2e.sh",
-        "faketime -f '@2020-01-01 00:00:00' sh e2e.sh",
-    ] {
-        let script = if text.contains("./") { "./e2e.sh" } else { "e2e.sh" };
-        assert_eq!(told(text), [format!("Judges {script}")], "{text}");
-    }
-    for text in ["test \"$(sh greet.sh)\" = ok", "sh check.sh | grep -q ok", "faketime 2020 ./greet"] {
-        assert_eq!(told(text), [""; 0], "{text}");
-    }
-}
-
-#[test]
-fn a_command_in_a_folder_on_path_judges_if_it_is_named_so_or_known_to_test() {
-    let on_path = |text: &str| {
-        let found = namings(text, &Written::by([text])).into_iter();
-        found.filter(|naming| naming.role == Role::OnPath).map(|naming| naming.word).collect::<Vec<_>>()
-    };
-    assert_eq!(on_path("PATH=\"$PWD/ci:$PATH\" verify"), ["./ci/verify"]);
-    assert_eq!(
-        on_path("export PATH=tools/bin/:$PATH; verify --all && pytest -q"),
-        ["tools/bin/verify", "tools/bin/pytest"]
-    );
-    assert_eq!(on_path("PATH=$PWD/bin:$PATH; greet | grep -q hello; verify | grep -q ok"), [""; 0]);
-    assert_eq!(on_path("PATH=$HOME/bin:$PATH verify; ./verify"), [""; 0]);
 }

@@ -75,9 +75,6 @@ impl Reader {
 
     /// Takes the files that a text finds by a pattern, where it runs each of them.
     pub(super) fn take_listed(&mut self, words: &[String], program: &str, around: &Around) {
-        if matches!(program, "xargs" | "parallel") {
-            self.add(&listed::looked_through(words), Role::Compared);
-        }
         let patterns = match program {
             "xargs" | "parallel" if listed::runs_each(words) => listed::patterns(around.before),
             "find" => listed::run_by_find(words),
@@ -90,16 +87,6 @@ impl Reader {
             _ => return,
         };
         patterns.iter().for_each(|pattern| self.take_script(pattern, &[], around));
-    }
-
-    /// Takes a command that may lie in a folder that the text puts on `PATH`.
-    pub(super) fn take_on_path(&mut self, words: &[String], operands: &[String], around: &Around) {
-        let Some(program) = words.first().filter(|word| !word.contains('/')) else { return };
-        let tests = || !runners::started_by(words).is_empty() || kinds::is_runner(words);
-        if around.lets_decide() && (names::judges(program, operands) || tests()) {
-            let there = self.on_path.iter().map(|folder| format!("{}/{program}", folder.trim_end_matches('/')));
-            self.found.extend(there.map(|word| Naming { word, role: Role::OnPath }));
-        }
     }
 
     /// Takes a script with its arguments; for a variable, what that holds.
@@ -118,7 +105,7 @@ impl Reader {
     /// Takes a file that judges if nothing looks at what it does, and tells whether that is so.
     fn take_judge(&mut self, script: &str, arguments: &[String], around: &Around) -> bool {
         let decides = around.lets_decide();
-        if decides && names::judges(script, arguments) || names::only_judges(script) {
+        if decides && names::judges(script, arguments) {
             self.add(&[script.to_owned()], Role::Judges);
         }
         decides
