@@ -633,7 +633,35 @@ fn a_script_behind_programs_that_start_another_is_pinned() {
     // What is not there is a lock, and what lies in the project is no such program.
     assert_eq!(pinned_now(&bench, "flock tests/.lock sh app.sh"), [""; 0]);
     assert_eq!(pinned_now(&bench, "./flock \"$TMPDIR/l\" sh e2e.sh"), [""; 0]);
-    assert_eq!(pinned_now(&bench, "test \"$(flock \"$TMPDIR/l\" sh e2e.sh)\" = yes"), [""; 0]);
+    assert_eq!(pinned_now(&bench, "test \"$(flock \"$TMPDIR/l\" sh app.sh)\" = yes"), [""; 0]);
+}
+
+#[test]
+fn a_script_whose_output_is_looked_at_is_pinned_as_one_that_is_started_plainly() {
+    let bench = Bench::new();
+    for path in ["e2e.sh", "tests/x.py", "check.sh", "ci.sh", "app.sh"] {
+        bench.write(path, "x\n");
+    }
+    for (run, pins, told) in [
+        ("r=$(sh e2e.sh) && [ \"$r\" = ok ]", "e2e.sh", ""),
+        ("case \"$(sh e2e.sh; echo $?)\" in *0) ;; *) exit 1;; esac", "e2e.sh", ""),
+        ("test `bash e2e.sh` = ok", "e2e.sh", ""),
+        ("test \"$(python3 tests/x.py)\" = ok", "tests/x.py", ""),
+        ("sh e2e.sh | grep -qx ok", "e2e.sh", ""),
+        ("test \"$(sh ci.sh --all)\" = ok", "ci.sh", ""),
+        // A judge or the product: nobody knows.
+        ("test \"$(sh check.sh)\" = ok", "", "check.sh"),
+        ("test \"$(sh ci.sh status)\" = ok", "", "ci.sh"),
+        // The twins: the product.
+        ("test \"$(sh app.sh add 1 2)\" = 3", "", ""),
+        ("test \"$(sh check.sh 91)\" = composite", "", ""),
+        ("echo 91 | sh check.sh | grep -q composite", "", ""),
+        ("sh ci.sh && test -f dist/app", "", ""),
+    ] {
+        assert_eq!(pinned_now(&bench, run).join(" "), pins, "{run}");
+        let check = bench.approve(Check { rules: Rules::Now, ..Check::command(run) });
+        assert_eq!(untold_expectations(&bench.project, &check, &bench.files).join(" "), told, "{run}");
+    }
 }
 
 #[test]

@@ -65,6 +65,7 @@ cheats! { plain, Plain:
     empties_the_script_that_is_put_in_as_code
     empties_the_script_that_judges
     empties_the_script_that_the_shell_is_fed
+    empties_the_script_whose_output_is_compared
     empties_the_test
     ends_a_program_of_go_with_success
     ends_late_with_success
@@ -331,6 +332,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     empties_the_script_that_judges
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_script_that_the_shell_is_fed
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_the_script_whose_output_is_compared
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_test
     #[ignore = "what stops it is the same as in plain mode; a minute"]

@@ -137,6 +137,10 @@ fn of_what_may_be_either_nothing_is_told() {
         ("grep -qx \"$(sh a.sh)\" loud.txt", vec!["Compared loud.txt"]),
         ("sort names >\"$TMPDIR/s\"; sh a.sh names | diff - \"$TMPDIR/s\"", vec!["Compared names"]),
         ("test \"$(./app --version)\" = \"$(cat VERSION)\"", vec!["Compared VERSION"]),
+        // A judge, or the product.
+        ("out=$(sh <check.sh); test \"$out\" = ok", vec!["Compared check.sh"]),
+        ("sh -c 'sh check.sh' | grep -q ok", vec!["Compared check.sh"]),
+        ("test \"$(sh spec.sh a)\" = b", vec!["Compared spec.sh"]),
     ] {
         assert_eq!(told(text), expected, "{text}");
     }
@@ -198,7 +202,6 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         "test \"$(sh check.sh a)\" = ok",
         "sh check.sh a > out; grep -q ok out",
         "./verify a && test -f report",
-        "sh -c 'sh check.sh' | grep -q ok",
         "python3 checkout.py",
         "./verify good.sig",
         "pytest --cov=src/test.py src",
@@ -207,7 +210,6 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         "sh app.sh <check.txt",
         "python3 -c 'print(1)' <check.txt",
         "cat e2e.sh | python3 app.py",
-        "out=$(sh <check.sh); test \"$out\" = ok",
         ". ./check.sh; test \"$(check a)\" = ok",
         "[ -f ci.env ] && . ./ci.env; make",
         "sh greet.sh \"$(cat check.txt)\"",
@@ -218,6 +220,35 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         "git ls-files '*.sh' | xargs -n1 sh",
         "hurl login.hurl | grep -q ok",
         "robot --outputdir out robot",
+    ] {
+        assert_eq!(told(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn a_script_judges_also_where_something_looks_at_what_it_prints_unless_it_may_be_the_product() {
+    for (text, judge) in [
+        ("r=$(sh e2e.sh) && [ \"$r\" = ok ]", "e2e.sh"),
+        ("case \"$(sh e2e.sh; echo $?)\" in *0) ;; *) exit 1;; esac", "e2e.sh"),
+        ("test \"$(sh e2e.sh)\" = ok", "e2e.sh"),
+        ("test \"`sh e2e.sh http://localhost`\" = ok", "e2e.sh"),
+        ("r=`timeout 5 sh ci.sh --all 2>&1`; echo \"$r\" | grep -qx ok", "ci.sh"),
+        ("[ \"$(cd web && python3 smoke.py | tail -n 1)\" = ok ]", "smoke.py"),
+        ("test \"$(cat e2e.sh | sh)\" = ok", "e2e.sh"),
+        ("test \"$(find t -name '*.t' | xargs -n1 sh)\" = ok", "t/**/*.t"),
+        ("diff <(sh e2e.sh) /dev/null", "e2e.sh"),
+        ("sh e2e.sh | grep -qx ok", "e2e.sh"),
+        ("sh e2e.sh >\"$TMPDIR/o\"; grep -qx ok \"$TMPDIR/o\"", "e2e.sh"),
+        ("./bin/e2e && test -s \"$TMPDIR/report\"", "./bin/e2e"),
+    ] {
+        assert_eq!(told(text), [format!("Judges {judge}")], "{text}");
+    }
+    for text in [
+        "out=$(sh greet.sh); test \"$out\" = ok",
+        "test \"$(./app add 1 2)\" = 3",
+        "test \"$(python3 ab_test.py 1)\" = 3",
+        "test \"$(echo 91 | sh check.sh)\" = composite",
+        "sh ci.sh && test -f dist/app",
     ] {
         assert_eq!(told(text), [""; 0], "{text}");
     }

@@ -20,6 +20,22 @@ use crate::gate::executed::starters::started;
 use crate::gate::names;
 use crate::gate::words;
 
+impl Around<'_> {
+    /// Returns what a script is of which something looks at what it prints or leaves: a judge still, where nothing but its
+    /// name's end tells of a test, where it is given something to look at, or where its name is a verb, perhaps the product.
+    fn role_of_asked(&self, script: &str, arguments: &[String]) -> Option<Role> {
+        let is_value = self.of.is_used && !self.of.is_run || !self.after.is_empty();
+        let is_given = !self.before.is_empty() || arguments.iter().any(|argument| !argument.starts_with('-'));
+        let by_a_verb = names::judges_by_a_verb(script);
+        match () {
+            () if names::judges_surely(script) => Some(Role::Judges),
+            () if !is_value || words::is_test_by_its_end(script) || !names::judges(script, arguments) => None,
+            () if !is_given && !by_a_verb => Some(Role::Judges),
+            () => (!is_given || !by_a_verb).then_some(Role::Compared),
+        }
+    }
+}
+
 impl Reader {
     /// Takes a command that runs a script, or a text in its place.
     pub(super) fn take_interpreter(&mut self, words: &[String], operands: &[String], around: &Around) {
@@ -102,12 +118,14 @@ impl Reader {
         }
     }
 
-    /// Takes a file that judges if nothing looks at what it does, and tells whether that is so.
+    /// Takes a file that may judge, and tells whether nothing looks at what it does.
     fn take_judge(&mut self, script: &str, arguments: &[String], around: &Around) -> bool {
         let decides = around.lets_decide();
-        if decides && names::judges(script, arguments) {
-            self.add(&[script.to_owned()], Role::Judges);
-        }
+        let role = match decides {
+            true => names::judges(script, arguments).then_some(Role::Judges),
+            false => around.role_of_asked(script, arguments),
+        };
+        self.found.extend(role.map(|role| Naming { word: script.to_owned(), role }));
         decides
     }
 
