@@ -627,8 +627,16 @@ fn a_script_behind_programs_that_start_another_is_pinned() {
         "script -qec 'sh e2e.sh' /dev/null",
         "nice -n 5 timeout -s KILL 10 sh e2e.sh",
         "env -u HOME sh e2e.sh",
+        "faketime '2020-01-01' sh e2e.sh",
+        "test \"$(faketime 'last friday' sh e2e.sh)\" = ok",
+        "bundle exec sh e2e.sh",
+        "some-wrapper --quiet sh -e e2e.sh",
     ] {
         assert_eq!(pinned_now(&bench, run), ["e2e.sh"], "{run}");
+    }
+    // The twins: it is given to the product, or to what runs elsewhere.
+    for run in ["cargo run -- sh e2e.sh", "docker exec web sh e2e.sh", "some-wrapper sh app.sh", "echo sh e2e.sh"] {
+        assert_eq!(pinned_now(&bench, run), [""; 0], "{run}");
     }
     // What is not there is a lock, and what lies in the project is no such program.
     assert_eq!(pinned_now(&bench, "flock tests/.lock sh app.sh"), [""; 0]);

@@ -20,6 +20,10 @@ use crate::gate::executed::starters::started;
 use crate::gate::names;
 use crate::gate::words;
 
+/// Programs that run the product, or what lies elsewhere.
+const NO_WRAPPERS: [&str; 10] =
+    ["cargo", "go", "make", "npm", "yarn", "docker", "docker-compose", "podman", "kubectl", "ssh"];
+
 impl Around<'_> {
     /// Returns what a script is of which something looks at what it prints or leaves: a judge still, where nothing but its
     /// name's end tells of a test, where it is given something to look at, or where its name is a verb, perhaps the product.
@@ -151,6 +155,20 @@ impl Reader {
         }
     }
 
+    /// Takes a script that a program of which nothing is known is given with its interpreter, as in `wrapper sh e2e.sh`.
+    fn take_wrapped(&mut self, words: &[String], around: &Around) {
+        let program = words[0].as_str();
+        let Some(at) = (1..words.len()).find(|at| is_interpreter(&words[*at])) else { return };
+        if program.contains(['/', '$']) || NO_WRAPPERS.contains(&program) {
+            return;
+        }
+        let behind = &words[at + 1..];
+        if let Some(script) = words::behind_options(&words[at], behind.iter().map(String::as_str)) {
+            let given = behind.iter().skip_while(|word| *word != script).skip(1).cloned().collect::<Vec<_>>();
+            self.take_judge(script, &given, around);
+        }
+    }
+
     /// Takes a command that is a script of the project, or another program.
     pub(super) fn take_program(&mut self, words: &[String], operands: &[String], around: &Around) {
         let by_go = words.windows(2).position(|pair| pair[0] == "go" && pair[1] == "run");
@@ -162,6 +180,7 @@ impl Reader {
             self.take_script(&words[0], operands, around);
             self.add(&words[..1], Role::Handed);
         }
+        self.take_wrapped(words, around);
         self.take_runner(words, operands, around);
         let tests = !runners::started_by(words).is_empty() || kinds::is_runner(words);
         let (data, other): (Vec<String>, Vec<String>) =
