@@ -713,6 +713,9 @@ fn what_is_held_against_what_came_out_is_pinned() {
         "paste -d: want.txt <(sh app.sh) | awk -F: '$1!=$2{exit 1}'",
         "test \"$(paste want.txt - <out.txt | awk '$1!=$2' | wc -l)\" = 0",
         "test -z \"$(sh app.sh | sort - want.txt | uniq -u)\"",
+        "expr \"$(sh app.sh)\" : \"$(cat want.txt)\"",
+        "sh app.sh | xargs -I{} grep -qx {} want.txt",
+        "sh app.sh | jq -es '.[0] == .[1]' - want.txt",
     ] {
         assert_eq!(pinned_now(&bench, run), ["want.txt"], "{run}");
     }
@@ -722,6 +725,9 @@ fn what_is_held_against_what_came_out_is_pinned() {
         "test \"$(sh app.sh | cat - names.txt | wc -l)\" = 3",
         "awk 'NR==FNR{a[$1]=$2;next}{print a[$1]}' names.txt data.csv | grep -q x",
         "test \"$(awk '{print $1}' names.txt)\" = x",
+        "expr \"$(sh app.sh)\" : hello",
+        "jq -e '.a == 1' names.txt",
+        "cat names.txt | xargs -n1 sh app.sh",
     ] {
         assert_eq!(pinned_now(&bench, run), [""; 0], "{run}");
     }

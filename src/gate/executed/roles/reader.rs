@@ -1,6 +1,7 @@
 //! Reads a text command by command, and notes what each does with the files that it names.
 
 mod looked;
+mod moved;
 mod ran;
 
 use crate::gate::executed::aside;
@@ -33,10 +34,6 @@ const OTHER_INTERPRETERS: [&str; 8] = ["php", "tsx", "ts-node", "lua", "Rscript"
 
 /// Texts within texts are read this far.
 const DEPTH: usize = 6;
-
-fn copies(program: &str) -> bool {
-    matches!(program, "cp" | "ln")
-}
 
 fn is_interpreter(program: &str) -> bool {
     words::INTERPRETERS.contains(&program) || OTHER_INTERPRETERS.contains(&program)
@@ -154,26 +151,16 @@ impl Reader {
                 self.add(&operands, if around.switches { Role::Handed } else { Role::LookedAt });
             }
             _ if is_reader(program) || compared::sums(program) => self.take_reader(command, program, &operands, around),
-            _ if MOVING.contains(&program) => {
-                if let ("for", [name, by, item]) = (program, operands.as_slice())
-                    && by == "in"
-                {
-                    self.kept.insert(name.clone(), Side::Said(item.clone()));
-                }
-                if let (".", [script, given @ ..]) | ("source", [script, given @ ..]) = (program, operands.as_slice())
-                    && scripts::is_sourced_script(script)
-                {
-                    self.take_script(script, given, around);
-                }
-                if program == "case" {
-                    self.comparisons.extend(Comparison::of_values(command, &self.kept));
-                }
-                self.add(&operands, if copies(program) { Role::Copied } else { Role::Handed });
+            "expr" => {
+                self.comparisons.extend(Comparison::of_values(command, &self.kept));
+                self.add(&operands, Role::LookedAt);
             }
+            "xargs" => self.take_fed_by_xargs(command, words, &operands, around),
+            _ if MOVING.contains(&program) => self.take_moving(command, program, &operands, around),
             _ if aside::prepares(program, words) || aside::looks(words) => self.add(&operands, Role::LookedAt),
             _ => self.take_program(words, &operands, around),
         }
-        if copies(program) {
+        if moved::copies(program) {
             self.kept.note_copied(&operands);
         }
         let written = if program == "tee" { operands } else { written_to(command) };
@@ -201,6 +188,7 @@ impl Reader {
             let Some((name, value)) = word.split_once('=') else { continue };
             let inner = command.within.iter().find(|(place, _)| *place == at).map(|(_, inner)| inner);
             self.kept.insert(name.to_owned(), compared::side(value, inner.map(String::as_str), &self.kept));
+            self.kept.note_printed(name, &inner.map_or(Vec::new(), |inner| commands(inner)));
         }
     }
 

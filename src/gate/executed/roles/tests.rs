@@ -59,6 +59,42 @@ fn what_is_expected_is_told_by_what_it_is_compared_with() {
 }
 
 #[test]
+fn what_is_expected_is_told_also_by_rarer_comparisons() {
+    for text in [
+        "expr \"$(./app)\" : \"$(cat want.txt)\"",
+        "expr \"$(./app)\" = \"$(cat want.txt)\" >/dev/null",
+        "w=$(cat want.txt); expr \"$(sh a.sh)\" : \"$w\"",
+        "./app | xargs -I{} grep -qx {} want.txt",
+        "./app | xargs -n 1 -I % grep -qxF % want.txt",
+        "cat want.txt | xargs -I{} test \"$(./app)\" = {}",
+        "./app | xargs -I{} test {} = \"$(cat want.txt)\"",
+        "./app | xargs diff want.txt",
+        "grep -qx \"$(./app)\" want.txt",
+        "out=$(./app); grep -qx \"$out\" want.txt",
+        "./app | while read -r l; do grep -qx \"$l\" want.txt; done",
+        "for l in $(./app); do grep -qx \"$l\" want.txt; done",
+        "./app | wdiff - want.txt",
+    ] {
+        assert_eq!(told(text), ["Expected want.txt"], "{text}");
+    }
+    for text in [
+        "./app | jq -es '.[0]==.[1]' - want.json",
+        "jq -es '.[0]==.[1]' <(./app) want.json",
+        "cat out.json want.json | jq -es '.[0]==.[1]'",
+        "test \"$(jq -s '.[0]==.[1]' out.json want.json)\" = true",
+        "jq -s '.[0]==.[1]' out.json want.json | grep -q true",
+        "./app >\"$TMPDIR/o\"; jq -e --slurpfile w want.json '. == $w[0]' \"$TMPDIR/o\"",
+        "test \"$(./app | jq --argfile w want.json '. == $w')\" = true",
+        "jq -en --rawfile w want.json --arg o \"$(./app)\" '$o == $w'",
+        "jq -en --argjson w \"$(cat want.json)\" --argjson o \"$(./app)\" '$o == $w'",
+        "gojq -es '.[0]==.[1]' out.json want.json",
+        "yq ea -e 'select(fi==0) == select(fi==1)' out.json want.json",
+    ] {
+        assert_eq!(told(text), ["Expected want.json"], "{text}");
+    }
+}
+
+#[test]
 fn what_is_expected_may_go_through_one_step_before() {
     for text in [
         "sort loud.txt >\"$TMPDIR/w\"; sh a.sh | sort | diff - \"$TMPDIR/w\"",
@@ -123,6 +159,18 @@ fn a_product_is_never_what_is_expected() {
         "case \"$(cat loud.txt)\" in hello) ;; esac",
         "grep -q \"$(git rev-parse HEAD)\" notes.txt",
         "jq --arg v \"$(cat loud.txt)\" .a=$v a.json >b.json",
+        "expr \"$(cat loud.txt)\" : hello",
+        "n=$(expr $(cat loud.txt) + 1); ./app $n",
+        "./app | xargs -I{} test {} = hello",
+        "git rev-parse HEAD | xargs -I{} grep -qx {} notes.txt",
+        "git ls-files | xargs grep -l hello",
+        "cat names.txt | xargs -n1 ./app",
+        "h=$(git rev-parse HEAD); grep -qx \"$h\" notes.txt",
+        "jq -e '.a == 1' a.json b.json",
+        "jq -s '.[0] * .[1]' a.json b.json | ./app",
+        "jq -s '.[0] == .[1]' a.json b.json >\"$TMPDIR/o\"; ./app \"$TMPDIR/o\"",
+        "./app | jq -e '.a == 1'",
+        "jq -e --arg v 1.0 '.version == $v' package.json",
     ] {
         assert_eq!(told(text), [""; 0], "{text}");
     }
@@ -134,7 +182,9 @@ fn of_what_may_be_either_nothing_is_told() {
         ("diff a.txt b.txt", vec!["Compared a.txt", "Compared b.txt"]),
         ("sh gen.sh | diff - docs/api.html", vec!["Compared docs/api.html"]),
         ("prettier a.js | diff - a.js", vec!["Compared a.js"]),
-        ("grep -qx \"$(sh a.sh)\" loud.txt", vec!["Compared loud.txt"]),
+        ("grep -q \"$(sh a.sh)\" loud.txt", vec!["Compared loud.txt"]),
+        ("sh a.sh | xargs -I{} grep -q {} loud.txt", vec!["Compared loud.txt"]),
+        ("jq -es '.[0] == .[1]' a.json b.json", vec!["Compared a.json", "Compared b.json"]),
         ("sort names >\"$TMPDIR/s\"; sh a.sh names | diff - \"$TMPDIR/s\"", vec!["Compared names"]),
         ("test \"$(./app --version)\" = \"$(cat VERSION)\"", vec!["Compared VERSION"]),
         // A judge, or the product.

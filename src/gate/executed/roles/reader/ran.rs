@@ -1,6 +1,7 @@
 //! What a command runs: a script, a text in its place, tests that a runner is given.
 
 use super::Around;
+use super::DEPTH;
 use super::Reader;
 use super::Surroundings;
 use super::is_interpreter;
@@ -9,6 +10,7 @@ use crate::gate::executed::commands::Command;
 use crate::gate::executed::commands::commands;
 use crate::gate::executed::compared;
 use crate::gate::executed::compared::Side;
+use crate::gate::executed::fed;
 use crate::gate::executed::kinds;
 use crate::gate::executed::listed;
 use crate::gate::executed::looking;
@@ -102,11 +104,29 @@ impl Reader {
                 if let ([pattern], Some(name)) = (listed::patterns(around.before).as_slice(), words.last()) {
                     self.kept.insert(name.clone(), Side::Said(pattern.clone()));
                 }
+                words[1..].iter().for_each(|name| self.kept.note_printed(name, around.before));
                 return;
             }
             _ => return,
         };
         patterns.iter().for_each(|pattern| self.take_script(pattern, &[], around));
+    }
+
+    /// Takes what `xargs` starts.
+    pub(super) fn take_fed_by_xargs(
+        &mut self,
+        command: &Command,
+        words: &[String],
+        operands: &[String],
+        around: &Around,
+    ) {
+        match fed::by_xargs(command, around.before) {
+            Some(fed) if around.of.depth < DEPTH => {
+                let of = Surroundings { depth: around.of.depth + 1, ..around.of };
+                self.take(&fed, &Around { before: &[], of, ..*around });
+            }
+            _ => self.take_program(words, operands, around),
+        }
     }
 
     /// Takes a script with its arguments; for a variable, what that holds.
