@@ -46,6 +46,7 @@ pub(in crate::gate) use roles::namings_in_code;
 pub(in crate::gate) use roles::patterns_run;
 pub(in crate::gate) use roles::runs_silent_doctest;
 pub(in crate::gate) use roles::sole_script;
+pub(in crate::gate) use roles::sole_scripts_on_path;
 pub(in crate::gate) use roles::starts_other_runner;
 use runners::Runner;
 pub use skips::Skips;

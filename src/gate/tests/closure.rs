@@ -673,6 +673,57 @@ fn a_script_whose_output_is_looked_at_is_pinned_as_one_that_is_started_plainly()
 }
 
 #[test]
+fn a_script_that_the_check_finds_on_its_path_is_pinned_as_one_that_is_named() {
+    let bench = Bench::new();
+    for path in ["tests/bin/run-e2e", "ci/verify", "ci/verify.log", "bin/mytool", "bin/wc", "node_modules/.bin/e2e"] {
+        bench.write(path, "x\n");
+    }
+    for (run, pins) in [
+        ("PATH=\"$PWD/tests/bin:$PATH\" run-e2e", "tests/bin/run-e2e"),
+        ("export PATH=./ci:$PATH; verify", "ci/verify"),
+        ("PATH=\"$(git rev-parse --show-toplevel)/ci:$PATH\"; export PATH; verify --all", "ci/verify"),
+        ("env PATH=ci:/usr/bin sh -c verify", "ci/verify"),
+        ("PATH=$PATH:$(pwd)/tests/bin timeout 5 run-e2e | grep -q ok", "tests/bin/run-e2e"),
+        // The twins: the product, a program that is not there, and what was installed.
+        ("PATH=$PWD/bin:$PATH; mytool --version", ""),
+        ("PATH=$PWD/bin:$PATH; test \"$(mytool --version)\" = 1.0", ""),
+        ("PATH=$PWD/bin:$PATH; wc x", ""),
+        ("PATH=$PWD/ci:$PATH; smoke", ""),
+        ("PATH=$PWD/node_modules/.bin:$PATH e2e", ""),
+        ("verify", ""),
+        ("PATH=/opt/ci:$PATH verify", ""),
+    ] {
+        assert_eq!(pinned_now(&bench, run).join(" "), pins, "{run}");
+    }
+    let alone =
+        |run: &str| unpinned_script(&bench.project, &bench.approve(Check { rules: Rules::Now, ..Check::command(run) }));
+    assert_eq!(alone("PATH=$PWD/bin:$PATH mytool check").as_deref(), Some("bin/mytool"));
+    assert_eq!(alone("PATH=$PWD/bin:$PATH other check"), None);
+    assert_eq!(alone("PATH=$PWD/ci:$PATH verify"), None, "it is pinned");
+}
+
+#[test]
+fn a_program_that_is_planted_on_the_path_of_the_check_is_left_out() {
+    let bench = Bench::new();
+    bench.write("bin/mytool", "x\n");
+    bench.commit();
+    let text = "PATH=\"$PWD/bin:$PATH\"; export PATH; grep -q after src/product.txt";
+    let check = bench.approve(Check { rules: Rules::Now, ..Check::command(text) });
+    assert_eq!(check.pins, BTreeMap::new());
+    bench.write("bin/grep", "#!/bin/sh\nexit 0\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(bench.root().join("bin/grep"), mode).unwrap();
+    bench.commit();
+    assert_eq!(bench.finding(&check), Finding::Failed);
+    // The twin: by the rules before nothing keeps it away.
+    let before = bench.approved(text);
+    assert_eq!(bench.finding(&before), Finding::Passed);
+    bench.write("src/product.txt", "after\n");
+    bench.work();
+    assert_eq!(bench.finding(&check), Finding::Passed);
+}
+
+#[test]
 fn the_program_of_a_reader_that_judges_is_pinned() {
     let bench = Bench::new();
     for path in ["tests/c.awk", "tests/c.jq", "tests/c.sed", "sum.awk", "lint.awk", "want.txt"] {

@@ -62,6 +62,7 @@ cheats! { plain, Plain:
     empties_a_test_that_find_finds
     empties_the_program_of_awk
     empties_the_program_that_reads_a_file
+    empties_the_script_found_on_the_path
     empties_the_script_that_is_put_in_as_code
     empties_the_script_that_judges
     empties_the_script_that_the_shell_is_fed
@@ -328,6 +329,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     empties_the_program_of_awk
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_program_that_reads_a_file
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_the_script_found_on_the_path
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_script_that_is_put_in_as_code
     #[ignore = "what stops it is the same as in plain mode; a minute"]

@@ -205,6 +205,7 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         ("npm ci && timeout 60 bash -euo pipefail ci.sh --all 2>&1 | tee log", "ci.sh"),
         ("cd web && python3 -W error smoke.py > /dev/null", "smoke.py"),
         ("sh -c 'exec sh e2e.sh'", "e2e.sh"),
+        ("bash -lc ./e2e", "./e2e"),
         ("sh e2e.sh; test $? -eq 0", "e2e.sh"),
         ("sh verify.sh --all >log 2>&1", "verify.sh"),
         ("npx tsx e2e.ts http://localhost:3000", "e2e.ts"),

@@ -29,7 +29,7 @@ const NO_WRAPPERS: [&str; 10] =
 impl Around<'_> {
     /// Returns what a script is of which something looks at what it prints or leaves: a judge still, where nothing but its
     /// name's end tells of a test, where it is given something to look at, or where its name is a verb, perhaps the product.
-    fn role_of_asked(&self, script: &str, arguments: &[String]) -> Option<Role> {
+    pub(super) fn role_of_asked(&self, script: &str, arguments: &[String]) -> Option<Role> {
         let is_value = self.of.is_used && !self.of.is_run || !self.after.is_empty();
         let is_given = !self.before.is_empty() || arguments.iter().any(|argument| !argument.starts_with('-'));
         let by_a_verb = names::judges_by_a_verb(script);
