@@ -703,6 +703,19 @@ fn a_script_that_the_check_finds_on_its_path_is_pinned_as_one_that_is_named() {
 }
 
 #[test]
+fn a_script_that_a_pinned_test_starts_is_told_of_unless_it_is_pinned_too() {
+    let bench = Bench::new();
+    bench.write("tests/a.py", "subprocess.run(['sh', 'e2e.sh'])\nsubprocess.run(['sh', 'app.sh', 'gone-e2e.sh'])\n");
+    for path in ["e2e.sh", "app.sh"] {
+        bench.write(path, "x\n");
+    }
+    let check = Check { rules: Rules::Now, ..Check::command("python3 tests/a.py") };
+    let started = |check: Check| unpinned_started(&bench.project, &bench.approve(check));
+    assert_eq!(started(check.clone()), [("tests/a.py".to_owned(), "e2e.sh".to_owned())]);
+    assert_eq!(started(Check { closure: vec!["e2e.sh".to_owned()], ..check }), []);
+}
+
+#[test]
 fn a_program_that_is_planted_on_the_path_of_the_check_is_left_out() {
     let bench = Bench::new();
     bench.write("bin/mytool", "x\n");
