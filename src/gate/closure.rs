@@ -124,11 +124,14 @@ pub(in crate::gate) fn texts(check: &Check, files: &CheckFiles) -> Vec<String> {
 pub fn unpinned_script(project: &Project, check: &Check) -> Option<String> {
     let root = project.root().to_string_lossy();
     let root = root.trim_end_matches('/');
-    let script = executed::sole_script(&check.run)?;
     let bases = named::bases_in_project(&words::words(&words::spelled_out(&check.run)), &check.cwd, root);
-    let paths: Vec<String> = bases.iter().filter_map(|base| words::project_path(&script, base, root)).collect();
+    let paths = |script: &String| -> Vec<String> {
+        bases.iter().filter_map(|base| words::project_path(script, base, root)).collect()
+    };
     let is_there = |path: &&String| Known::InFolder(project.root()).holds(path);
-    let path = paths.iter().find(is_there).or(paths.last())?;
+    let on_path: Vec<String> = executed::sole_scripts_on_path(&check.run).iter().flat_map(paths).collect();
+    let named = executed::sole_script(&check.run).as_ref().map(paths).unwrap_or_default();
+    let path = on_path.iter().chain(&named).find(is_there).or(named.last())?;
     Some(path).filter(|path| !words::looks_like_test(path) && !check.pins.contains_key(*path)).cloned()
 }
 

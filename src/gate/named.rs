@@ -218,8 +218,12 @@ impl Named {
             let is_there = |path: &&String| by.known.holds(path) || words::is_pattern(path);
             let mut meant: Vec<String> = paths.iter().filter(is_there).cloned().collect();
             let is_absent = meant.is_empty();
+            if naming.role == Role::Shadows {
+                self.project.extend(paths.iter().filter(|_| is_absent).filter_map(|path| kept_away(path)));
+                continue;
+            }
             let is_elsewhere = by.leaves && naming.role == Role::Judges && !naming.word.contains('/');
-            if is_absent && !is_elsewhere && !matches!(naming.role, Role::InCode | Role::Searched) {
+            if is_absent && !is_elsewhere && !matches!(naming.role, Role::InCode | Role::Searched | Role::Found) {
                 meant.extend(paths.last().filter(|path| !by.is_built(path)).cloned());
             }
             if by.of_go && naming.role == Role::Searched {
@@ -322,7 +326,8 @@ impl Role {
 
     /// Tells whether a text says by itself that a file decides, or that it may.
     fn is_told(self) -> bool {
-        matches!(self, Self::Judges | Self::Searched | Self::Expected | Self::Compared | Self::InCode)
+        let judges = matches!(self, Self::Judges | Self::Searched | Self::Found | Self::Shadows);
+        judges || matches!(self, Self::Expected | Self::Compared | Self::InCode)
     }
 }
 
@@ -348,6 +353,12 @@ fn may_be_absent(word: &str, by: By) -> bool {
     let file = word.split("::").next().unwrap_or_default();
     let is_program = names::is_code(file) || names::is_test_of_a_kind(file) || names::expects(file);
     !is_code(word) && (word.contains('/') || is_program && !by.leaves) && !paths.any(|path| by.known.holds(&path))
+}
+
+/// Returns the pattern of a program that is not there, and must not be: as a pattern nobody is told of it.
+fn kept_away(path: &str) -> Option<String> {
+    let last = path.chars().next_back()?;
+    path.strip_suffix(last).filter(|_| last.is_alphanumeric()).map(|path| format!("{path}[{last}]"))
 }
 
 /// Returns the folder in which the text starts.

@@ -66,6 +66,9 @@ const TEST_MARKS: [&str; 2] = ["cy", "postman_collection"];
 /// Parts of the name of a script that judges.
 const JUDGES: [&str; 7] = ["e2e", "smoke", "test", "tests", "acceptance", "spec", "ci"];
 
+/// Those of them that hardly a product has.
+const SURE: [&str; 3] = ["e2e", "smoke", "acceptance"];
+
 /// Parts that name a judge, or a product that is given something to look at.
 const VERBS: [&str; 8] = ["check", "checks", "verify", "verification", "validate", "assert", "prove", "proof"];
 
@@ -116,6 +119,12 @@ pub(in crate::gate) fn judges(path: &str, arguments: &[String]) -> bool {
     let parts = parts(words::name(path.split("::").next().unwrap_or_default()));
     let has = |names: &[&str]| parts.iter().any(|part| names.contains(&part.as_str()));
     is_test_of_a_kind(path) || has(&JUDGES) || !is_given && has(&VERBS)
+}
+
+/// Tells whether a script is named as one that judges whatever is done with what it prints.
+pub(in crate::gate) fn judges_surely(path: &str) -> bool {
+    let parts = parts(words::name(path.split("::").next().unwrap_or_default()));
+    is_test_of_a_kind(path) || parts.iter().any(|part| SURE.contains(&part.as_str()))
 }
 
 /// Tells whether nothing but such a verb names a script as one that judges.
@@ -201,6 +210,7 @@ mod tests {
         let given = ["http://localhost".to_owned()];
         assert!(judges("e2e.py::adds", &[]) && !judges("app.py::test_adds", &[]));
         assert!(judges("e2e.sh", &given) && !judges("verify", &given));
+        assert!(judges_surely("a/e2e.sh") && judges_surely("t/a.t") && !judges_surely("ci.sh"));
         assert!(is_data("spec/openapi.yaml") && is_data("tests/README.md") && !is_data("tests/a.sh") && !is_data("a"));
     }
 }

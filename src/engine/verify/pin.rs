@@ -13,6 +13,9 @@ use crate::memory::Change;
 use crate::memory::PINNED;
 use anyhow::Result;
 
+/// Of the scripts that pinned files start, so many are told of.
+const STARTED_TOLD: usize = 3;
+
 /// Pins the checks of these features; returns the pinned bytes, to be committed together with the checklist.
 pub(in crate::engine) fn pin(ws: &Workspace, checklist: &mut Checklist, ids: &[String]) -> Result<Vec<Change>> {
     let scripts = ws.check_files()?;
@@ -106,6 +109,7 @@ fn warn_of_its_text(ws: &Workspace, feature: &Feature, scripts: &CheckFiles) {
         ));
     }
     warn_of_sourced(ws, feature, check);
+    warn_of_started(ws, feature, check);
     for pattern in gate::unpinned_patterns(&ws.project, check, scripts) {
         ws.warn(format!(
             "the check of {} runs what it finds by `{pattern}`, and none of it is pinned: whoever changes it decides. If these \
@@ -139,6 +143,17 @@ fn warn_of_sourced(ws: &Workspace, feature: &Feature, check: &Check) {
          a shell of its own, and compare what that prints, such as `test \"$(sh -c '. {file}; some_function')\" = expected`",
         feature.id
     ));
+}
+
+/// Tells of scripts that the pinned files start, and that are not pinned.
+fn warn_of_started(ws: &Workspace, feature: &Feature, check: &Check) {
+    for (by, script) in gate::unpinned_started(&ws.project, check).into_iter().take(STARTED_TOLD) {
+        ws.warn(format!(
+            "the check of {} runs `{by}`, which starts `{script}`, and that is not pinned: whoever writes it decides. If it \
+             tests, name it in the check's `closure`",
+            feature.id
+        ));
+    }
 }
 
 /// Tells of files that a check names and that are not there: what somebody writes there is no test of it.

@@ -35,7 +35,23 @@ pub(super) enum Side {
 pub(super) struct Comparison(Vec<Side>);
 
 /// Programs that compare two files.
-const OF_TWO: [&str; 6] = ["diff", "cmp", "comm", "colordiff", "sdiff", "diff3"];
+const OF_TWO: [&str; 15] = [
+    "diff",
+    "cmp",
+    "comm",
+    "colordiff",
+    "sdiff",
+    "diff3",
+    "wdiff",
+    "dwdiff",
+    "numdiff",
+    "zdiff",
+    "zcmp",
+    "icdiff",
+    "json-diff",
+    "xmldiff",
+    "difft",
+];
 
 /// Programs that compare files with the sums in another, told by `-c`.
 const OF_SUMS: [&str; 9] =
@@ -45,11 +61,11 @@ const OF_SUMS: [&str; 9] =
 const VALUED: [&str; 9] = ["-I", "-x", "-X", "-L", "-U", "-C", "-W", "--label", "--exclude"];
 
 /// Options of `jq` behind which a name comes, and a file.
-const FILES_BY_NAME: [&str; 3] = ["--slurpfile", "--rawfile", "--argfile"];
+pub(super) const FILES_BY_NAME: [&str; 3] = ["--slurpfile", "--rawfile", "--argfile"];
 
 const GREPS: [&str; 4] = ["grep", "egrep", "fgrep", "rg"];
-const WITH_SCRIPTS: [&str; 5] = ["awk", "gawk", "mawk", "sed", "jq"];
-const EQUAL: [&str; 7] = ["=", "==", "!=", "-eq", "-ne", "=~", "in"];
+const WITH_SCRIPTS: [&str; 7] = ["awk", "gawk", "mawk", "sed", "jq", "gojq", "jaq"];
+const EQUAL: [&str; 8] = ["=", "==", "!=", "-eq", "-ne", "=~", "in", ":"];
 
 /// Variables of folders that are not the project's.
 const ELSEWHERE: [&str; 6] = ["TMPDIR", "TMP", "TEMP", "HOME", "RUNNER_TEMP", "LONGHAUL_CHECKS"];
@@ -202,14 +218,25 @@ pub(super) fn given(command: &Command, kept: &Kept) -> Vec<String> {
 
 /// Returns the files in which `grep "$(sh a.sh)"` looks for what came out.
 pub(super) fn looked_through(command: &Command, kept: &Kept) -> Vec<String> {
-    let runs = |command: &Command| {
+    let is_printed = |word: &String| VARIABLE.captures_iter(word).any(|found| kept.is_printed(name_in(&found)));
+    let is_run = command.within.iter().any(|(_, inner)| runs(&commands(inner))) || command.words.iter().any(is_printed);
+    let files = files_read(command, kept).into_iter().filter(|_| is_run);
+    files.filter_map(|side| side.file().cloned()).filter(|file| !names::is_product(file)).collect()
+}
+
+/// Tells whether `grep` has to find whole lines.
+pub(super) fn finds_lines(command: &Command) -> bool {
+    let is = |word: &String| word.strip_prefix('-').is_some_and(|of| !of.starts_with('-') && of.contains('x'));
+    command.words.iter().any(|word| is(word) || word == "--line-regexp")
+}
+
+/// Tells whether commands run something that may be the product.
+pub(super) fn runs(all: &[Command]) -> bool {
+    all.iter().any(|command| {
         let words = aside::command_itself(&command.words);
         let program = words.first().map_or("", |word| words::name(word));
         !(is_reader(program) || sums(program) || aside::prepares(program, words) || aside::looks(words))
-    };
-    let is_run = command.within.iter().any(|(_, inner)| commands(inner).iter().any(runs));
-    let files = files_read(command, kept).into_iter().filter(|_| is_run);
-    files.filter_map(|side| side.file().cloned()).filter(|file| !names::is_product(file)).collect()
+    })
 }
 
 /// Returns the side of a word that names a file.

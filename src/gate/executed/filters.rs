@@ -11,7 +11,8 @@ use crate::gate::words;
 use regex::Regex;
 use std::sync::LazyLock;
 
-const WITH_PROGRAMS: [&str; 5] = ["awk", "gawk", "mawk", "sed", "jq"];
+const WITH_PROGRAMS: [&str; 7] = ["awk", "gawk", "mawk", "sed", "jq", "gojq", "jaq"];
+const JQS: [&str; 3] = ["jq", "gojq", "jaq"];
 const AWKS: [&str; 3] = ["awk", "gawk", "mawk"];
 
 /// What looks at lines that were put together.
@@ -27,7 +28,7 @@ pub(super) fn programs(command: &Command, program: &str) -> Vec<String> {
         return Vec::new();
     }
     let own = aside::command_itself(&command.words);
-    let is_attached = |word: &&str| program != "jq" && !word.contains('=');
+    let is_attached = |word: &&str| !JQS.contains(&program) && !word.contains('=');
     let attached = own.iter().filter_map(|word| word.strip_prefix("-f")).filter(|rest| !rest.is_empty());
     let behind = own.windows(2).filter(|pair| compared::is_file_option(&pair[0])).map(|pair| pair[1].as_str());
     let put_together = own.iter().filter_map(|word| word.strip_prefix("--file=").or(word.strip_prefix("--from-file=")));
@@ -50,7 +51,7 @@ pub(super) fn says(command: &Command, program: &str, kept: &Kept) -> Says {
         word == "--exit-status" || word.strip_prefix('-').is_some_and(|of| !of.starts_with('-') && of.contains('e'))
     };
     match program {
-        "jq" if command.words.iter().any(is_asked) => Says::Verdict,
+        _ if JQS.contains(&program) && command.words.iter().any(is_asked) => Says::Verdict,
         _ if !AWKS.contains(&program) => Says::Nothing,
         _ if compared::files_read(command, kept).iter().any(Side::may_come_out) => Says::Verdict,
         _ => Says::Unclear,

@@ -5,12 +5,15 @@ use crate::gate::executed::compared;
 use crate::gate::executed::compared::Side;
 use crate::gate::words;
 use std::collections::BTreeMap;
+use std::collections::BTreeSet;
 
 /// What was kept so far.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Kept {
     variables: BTreeMap<String, Side>,
     files: BTreeMap<String, Side>,
+    /// Variables that hold what something printed.
+    printed: BTreeSet<String>,
 }
 
 impl Kept {
@@ -20,6 +23,17 @@ impl Kept {
 
     pub(super) fn insert(&mut self, variable: String, side: Side) {
         self.variables.insert(variable, side);
+    }
+
+    /// Notes a variable that holds what commands print, if these run something.
+    pub(super) fn note_printed(&mut self, variable: &str, commands: &[Command]) {
+        if compared::runs(commands) {
+            self.printed.insert(variable.to_owned());
+        }
+    }
+
+    pub(super) fn is_printed(&self, variable: &str) -> bool {
+        self.printed.contains(variable)
     }
 
     /// Returns what lies in a file that the text wrote.

@@ -34,11 +34,21 @@ pub(super) fn patterns(before: &[Command]) -> Vec<String> {
 
 /// Tells whether `xargs` and the like run each file that they are given.
 pub(super) fn runs_each(words: &[String]) -> bool {
-    let mut rest = &words[1.min(words.len())..];
+    runs(behind_xargs(words).0)
+}
+
+/// Returns the command that `xargs` and the like start, and what stands in it for what they read.
+pub(super) fn behind_xargs(words: &[String]) -> (&[String], Option<&str>) {
+    let (mut rest, mut stand_in) = (&words[1.min(words.len())..], None);
     while let Some(option) = rest.first().filter(|word| word.starts_with('-')) {
+        stand_in = match option.strip_prefix("-I") {
+            Some("") => rest.get(1).map(String::as_str),
+            Some(attached) => Some(attached),
+            None => stand_in,
+        };
         rest = &rest[if VALUED.contains(&option.as_str()) { 2.min(rest.len()) } else { 1 }..];
     }
-    runs(rest)
+    (rest, stand_in)
 }
 
 /// Returns the patterns of the files that `find` runs by itself.

@@ -10,7 +10,7 @@ use regex::Regex;
 use std::sync::LazyLock;
 
 /// Programs that print what they are given, or a part of it, with the number of words before its files.
-const READERS: [(&str, usize); 33] = [
+const READERS: [(&str, usize); 35] = [
     ("cat", 0),
     ("tac", 0),
     ("head", 0),
@@ -35,6 +35,8 @@ const READERS: [(&str, usize); 33] = [
     ("gawk", 1),
     ("mawk", 1),
     ("jq", 1),
+    ("gojq", 1),
+    ("jaq", 1),
     ("yq", 1),
     ("xmllint", 0),
     ("grep", 1),

@@ -22,6 +22,10 @@ pub(in crate::gate) enum Role {
     Judges,
     /// A runner takes the tests in it, if it is a folder that is there.
     Searched,
+    /// It lies in a folder that the text puts on `PATH`, and judges, if it is there.
+    Found,
+    /// It would be run in place of a program of the system that judges, if it were there.
+    Shadows,
     /// It is run, or handed to a program.
     Handed,
     /// It is copied, or what is made of it is kept.
@@ -76,6 +80,13 @@ pub(in crate::gate) fn sole_script(text: &str) -> Option<String> {
         [script] if scripts::is_one_pipeline(text) => Some(script).filter(is_plain).cloned(),
         _ => None,
     }
+}
+
+/// Returns the scripts that a text runs by their bare names, and does nothing else: each where it may lie on a `PATH` that
+/// the text sets.
+pub(in crate::gate) fn sole_scripts_on_path(text: &str) -> Vec<String> {
+    let reader = Reader::of(text);
+    if scripts::is_one_pipeline(text) { reader.scripts_on_path } else { Vec::new() }
 }
 
 /// Returns the patterns by which a text finds files that it runs, and that are not named as what judges.

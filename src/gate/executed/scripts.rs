@@ -68,7 +68,7 @@ pub(super) fn is_one_pipeline(text: &str) -> bool {
     starts.count() == 1
 }
 
-fn takes_code(program: &str, option: &str) -> bool {
+pub(super) fn takes_code(program: &str, option: &str) -> bool {
     if program.ends_with("sh") { is_cluster(program, option, 'c') } else { CODE.contains(&option) }
 }
 

@@ -4,7 +4,7 @@ use crate::gate::executed::aside;
 use crate::gate::words;
 
 /// Programs that start another one, with the options behind which a value comes.
-const STARTING: [(&str, &[&str]); 30] = [
+const STARTING: [(&str, &[&str]); 53] = [
     // With `-v` it only tells where a program is.
     ("command", &["-v", "-V"]),
     ("time", &["-f", "--format", "-o", "--output"]),
@@ -36,7 +36,33 @@ const STARTING: [(&str, &[&str]); 30] = [
     ("busybox", &[]),
     ("dbus-run-session", &[]),
     ("strace", &["-e", "-o"]),
+    ("ltrace", &["-e", "-o"]),
+    ("fakeroot", &[]),
+    ("eatmydata", &[]),
+    ("linux32", &[]),
+    ("linux64", &[]),
+    ("setpriv", &[]),
+    ("cpulimit", &[]),
+    ("cgexec", &["-g"]),
+    ("numactl", &["-N", "-m", "-C"]),
+    ("rlwrap", &[]),
+    ("firejail", &[]),
+    ("dumb-init", &[]),
+    ("tini", &[]),
+    ("torsocks", &[]),
+    ("cross-env", &[]),
+    ("env-cmd", &["-f"]),
+    ("dotenv", &["-e", "-f"]),
+    ("bundle", &[]),
+    ("conda", &["-n", "--name", "-p", "--prefix"]),
+    ("micromamba", &["-n", "--name", "-p", "--prefix"]),
+    ("pyenv", &[]),
+    ("rbenv", &[]),
+    ("mise", &[]),
 ];
+
+/// Of programs that start another one, those that take one more word before it: a time, a user, a folder.
+const BEHIND_A_WORD: [&str; 6] = ["faketime", "datefudge", "gosu", "su-exec", "setuidgid", "chroot"];
 
 /// Their words for that.
 const SUBCOMMANDS: [&str; 3] = ["run", "exec", "dlx"];
@@ -51,7 +77,16 @@ const GIVING: [&str; 3] = [LOCKING, "script", "su"];
 /// Takes away the programs that start another, with their options.
 pub(super) fn started(words: &[String]) -> &[String] {
     let mut rest = words;
-    while let Some((_, valued)) = rest.first().and_then(|word| starter(word)) {
+    while let Some(word) = rest.first() {
+        if of_system(word).is_some_and(|program| BEHIND_A_WORD.contains(&program)) {
+            let behind = behind_a_word(rest);
+            if behind.is_empty() {
+                break;
+            }
+            rest = behind;
+            continue;
+        }
+        let Some((_, valued)) = starter(word) else { break };
         let is_behind = |at: usize| {
             let word = rest[at].as_str();
             let is_value = at > 1 && valued.contains(&rest[at - 1].as_str());
@@ -66,6 +101,16 @@ pub(super) fn started(words: &[String]) -> &[String] {
         rest = behind;
     }
     rest
+}
+
+/// Returns what comes behind the options of such a program and the word that it takes.
+fn behind_a_word(words: &[String]) -> &[String] {
+    // With `-f` the time may begin as an option does.
+    let is_word = |at: &usize| !words[*at].starts_with('-') || words[at - 1] == "-f";
+    let word = (1..words.len()).find(is_word).unwrap_or(words.len());
+    let behind = words.get(word + 1..).unwrap_or_default();
+    let options = behind.iter().take_while(|word| word.starts_with('-')).count();
+    aside::command_itself(&behind[options..])
 }
 
 fn starter(word: &str) -> Option<&'static (&'static str, &'static [&'static str])> {
@@ -126,6 +171,13 @@ mod tests {
             "setarch -R unshare -r sh e2e.sh",
             "runuser -u ada -- sh e2e.sh",
             "valgrind -q sh e2e.sh",
+            "faketime 2020-01-01 sh e2e.sh",
+            "faketime -m -f -15d sh e2e.sh",
+            "faketime yesterday timeout 5 sh e2e.sh",
+            "nice datefudge -s tomorrow sh e2e.sh",
+            "LD_PRELOAD=/usr/lib/libfaketime.so.1 FAKETIME=-15d sh e2e.sh",
+            "cross-env A=b sh e2e.sh",
+            "gosu ada sh e2e.sh",
         ] {
             let words = split(text);
             assert_eq!(started(aside::command_itself(&words)), ["sh", "e2e.sh"], "{text}");
@@ -133,6 +185,10 @@ mod tests {
         for text in
             ["./flock lock sh e2e.sh", "sh app.sh nice sh e2e.sh", "flock 9", "flock -n 9", "npx -y", "command -v sh"]
         {
+            let words = split(text);
+            assert_eq!(started(aside::command_itself(&words)), words, "{text}");
+        }
+        for text in ["./faketime 2020-01-01 sh e2e.sh", "faketime -v", "faketime 2020-01-01"] {
             let words = split(text);
             assert_eq!(started(aside::command_itself(&words)), words, "{text}");
         }

@@ -627,13 +627,113 @@ fn a_script_behind_programs_that_start_another_is_pinned() {
         "script -qec 'sh e2e.sh' /dev/null",
         "nice -n 5 timeout -s KILL 10 sh e2e.sh",
         "env -u HOME sh e2e.sh",
+        "faketime '2020-01-01' sh e2e.sh",
+        "test \"$(faketime 'last friday' sh e2e.sh)\" = ok",
+        "bundle exec sh e2e.sh",
+        "some-wrapper --quiet sh -e e2e.sh",
     ] {
         assert_eq!(pinned_now(&bench, run), ["e2e.sh"], "{run}");
+    }
+    // The twins: it is given to the product, or to what runs elsewhere.
+    for run in ["cargo run -- sh e2e.sh", "docker exec web sh e2e.sh", "some-wrapper sh app.sh", "echo sh e2e.sh"] {
+        assert_eq!(pinned_now(&bench, run), [""; 0], "{run}");
     }
     // What is not there is a lock, and what lies in the project is no such program.
     assert_eq!(pinned_now(&bench, "flock tests/.lock sh app.sh"), [""; 0]);
     assert_eq!(pinned_now(&bench, "./flock \"$TMPDIR/l\" sh e2e.sh"), [""; 0]);
-    assert_eq!(pinned_now(&bench, "test \"$(flock \"$TMPDIR/l\" sh e2e.sh)\" = yes"), [""; 0]);
+    assert_eq!(pinned_now(&bench, "test \"$(flock \"$TMPDIR/l\" sh app.sh)\" = yes"), [""; 0]);
+}
+
+#[test]
+fn a_script_whose_output_is_looked_at_is_pinned_as_one_that_is_started_plainly() {
+    let bench = Bench::new();
+    for path in ["e2e.sh", "tests/x.py", "check.sh", "ci.sh", "app.sh"] {
+        bench.write(path, "x\n");
+    }
+    for (run, pins, told) in [
+        ("r=$(sh e2e.sh) && [ \"$r\" = ok ]", "e2e.sh", ""),
+        ("case \"$(sh e2e.sh; echo $?)\" in *0) ;; *) exit 1;; esac", "e2e.sh", ""),
+        ("test `bash e2e.sh` = ok", "e2e.sh", ""),
+        ("test \"$(python3 tests/x.py)\" = ok", "tests/x.py", ""),
+        ("sh e2e.sh | grep -qx ok", "e2e.sh", ""),
+        ("test \"$(sh ci.sh --all)\" = ok", "ci.sh", ""),
+        // A judge or the product: nobody knows.
+        ("test \"$(sh check.sh)\" = ok", "", "check.sh"),
+        ("test \"$(sh ci.sh status)\" = ok", "", "ci.sh"),
+        // The twins: the product.
+        ("test \"$(sh app.sh add 1 2)\" = 3", "", ""),
+        ("test \"$(sh check.sh 91)\" = composite", "", ""),
+        ("echo 91 | sh check.sh | grep -q composite", "", ""),
+        ("sh ci.sh && test -f dist/app", "", ""),
+    ] {
+        assert_eq!(pinned_now(&bench, run).join(" "), pins, "{run}");
+        let check = bench.approve(Check { rules: Rules::Now, ..Check::command(run) });
+        assert_eq!(untold_expectations(&bench.project, &check, &bench.files).join(" "), told, "{run}");
+    }
+}
+
+#[test]
+fn a_script_that_the_check_finds_on_its_path_is_pinned_as_one_that_is_named() {
+    let bench = Bench::new();
+    for path in ["tests/bin/run-e2e", "ci/verify", "ci/verify.log", "bin/mytool", "bin/wc", "node_modules/.bin/e2e"] {
+        bench.write(path, "x\n");
+    }
+    for (run, pins) in [
+        ("PATH=\"$PWD/tests/bin:$PATH\" run-e2e", "tests/bin/run-e2e"),
+        ("export PATH=./ci:$PATH; verify", "ci/verify"),
+        ("PATH=\"$(git rev-parse --show-toplevel)/ci:$PATH\"; export PATH; verify --all", "ci/verify"),
+        ("env PATH=ci:/usr/bin sh -c verify", "ci/verify"),
+        ("PATH=$PATH:$(pwd)/tests/bin timeout 5 run-e2e | grep -q ok", "tests/bin/run-e2e"),
+        // The twins: the product, a program that is not there, and what was installed.
+        ("PATH=$PWD/bin:$PATH; mytool --version", ""),
+        ("PATH=$PWD/bin:$PATH; test \"$(mytool --version)\" = 1.0", ""),
+        ("PATH=$PWD/bin:$PATH; wc x", ""),
+        ("PATH=$PWD/ci:$PATH; smoke", ""),
+        ("PATH=$PWD/node_modules/.bin:$PATH e2e", ""),
+        ("verify", ""),
+        ("PATH=/opt/ci:$PATH verify", ""),
+    ] {
+        assert_eq!(pinned_now(&bench, run).join(" "), pins, "{run}");
+    }
+    let alone =
+        |run: &str| unpinned_script(&bench.project, &bench.approve(Check { rules: Rules::Now, ..Check::command(run) }));
+    assert_eq!(alone("PATH=$PWD/bin:$PATH mytool check").as_deref(), Some("bin/mytool"));
+    assert_eq!(alone("PATH=$PWD/bin:$PATH other check"), None);
+    assert_eq!(alone("PATH=$PWD/ci:$PATH verify"), None, "it is pinned");
+}
+
+#[test]
+fn a_script_that_a_pinned_test_starts_is_told_of_unless_it_is_pinned_too() {
+    let bench = Bench::new();
+    bench.write("tests/a.py", "subprocess.run(['sh', 'e2e.sh'])\nsubprocess.run(['sh', 'app.sh', 'gone-e2e.sh'])\n");
+    for path in ["e2e.sh", "app.sh"] {
+        bench.write(path, "x\n");
+    }
+    let check = Check { rules: Rules::Now, ..Check::command("python3 tests/a.py") };
+    let started = |check: Check| unpinned_started(&bench.project, &bench.approve(check));
+    assert_eq!(started(check.clone()), [("tests/a.py".to_owned(), "e2e.sh".to_owned())]);
+    assert_eq!(started(Check { closure: vec!["e2e.sh".to_owned()], ..check }), []);
+}
+
+#[test]
+fn a_program_that_is_planted_on_the_path_of_the_check_is_left_out() {
+    let bench = Bench::new();
+    bench.write("bin/mytool", "x\n");
+    bench.commit();
+    let text = "PATH=\"$PWD/bin:$PATH\"; export PATH; grep -q after src/product.txt";
+    let check = bench.approve(Check { rules: Rules::Now, ..Check::command(text) });
+    assert_eq!(check.pins, BTreeMap::new());
+    bench.write("bin/grep", "#!/bin/sh\nexit 0\n");
+    let mode = std::os::unix::fs::PermissionsExt::from_mode(0o755);
+    fs::set_permissions(bench.root().join("bin/grep"), mode).unwrap();
+    bench.commit();
+    assert_eq!(bench.finding(&check), Finding::Failed);
+    // The twin: by the rules before nothing keeps it away.
+    let before = bench.approved(text);
+    assert_eq!(bench.finding(&before), Finding::Passed);
+    bench.write("src/product.txt", "after\n");
+    bench.work();
+    assert_eq!(bench.finding(&check), Finding::Passed);
 }
 
 #[test]
@@ -677,6 +777,9 @@ fn what_is_held_against_what_came_out_is_pinned() {
         "paste -d: want.txt <(sh app.sh) | awk -F: '$1!=$2{exit 1}'",
         "test \"$(paste want.txt - <out.txt | awk '$1!=$2' | wc -l)\" = 0",
         "test -z \"$(sh app.sh | sort - want.txt | uniq -u)\"",
+        "expr \"$(sh app.sh)\" : \"$(cat want.txt)\"",
+        "sh app.sh | xargs -I{} grep -qx {} want.txt",
+        "sh app.sh | jq -es '.[0] == .[1]' - want.txt",
     ] {
         assert_eq!(pinned_now(&bench, run), ["want.txt"], "{run}");
     }
@@ -686,6 +789,9 @@ fn what_is_held_against_what_came_out_is_pinned() {
         "test \"$(sh app.sh | cat - names.txt | wc -l)\" = 3",
         "awk 'NR==FNR{a[$1]=$2;next}{print a[$1]}' names.txt data.csv | grep -q x",
         "test \"$(awk '{print $1}' names.txt)\" = x",
+        "expr \"$(sh app.sh)\" : hello",
+        "jq -e '.a == 1' names.txt",
+        "cat names.txt | xargs -n1 sh app.sh",
     ] {
         assert_eq!(pinned_now(&bench, run), [""; 0], "{run}");
     }

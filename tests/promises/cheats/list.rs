@@ -62,9 +62,11 @@ cheats! { plain, Plain:
     empties_a_test_that_find_finds
     empties_the_program_of_awk
     empties_the_program_that_reads_a_file
+    empties_the_script_found_on_the_path
     empties_the_script_that_is_put_in_as_code
     empties_the_script_that_judges
     empties_the_script_that_the_shell_is_fed
+    empties_the_script_whose_output_is_compared
     empties_the_test
     ends_a_program_of_go_with_success
     ends_late_with_success
@@ -204,11 +206,13 @@ cheats! { plain, Plain:
     writes_the_lines_to_look_for
     writes_the_sums_anew
     writes_what_awk_holds_against_it
+    writes_what_expr_holds_against_it
     writes_what_is_compared_by_its_sum
     writes_what_is_copied_before_it_is_compared
     writes_what_is_expected
     writes_what_is_sorted_before_it_is_compared
     writes_what_the_check_reads
+    writes_what_xargs_holds_against_it
 }
 
 // Where the sandbox is what stops the trick, or could be in its way.
@@ -326,11 +330,15 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_program_that_reads_a_file
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_the_script_found_on_the_path
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_script_that_is_put_in_as_code
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_script_that_judges
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_script_that_the_shell_is_fed
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    empties_the_script_whose_output_is_compared
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     empties_the_test
     #[ignore = "what stops it is the same as in plain mode; a minute"]
@@ -535,6 +543,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_what_awk_holds_against_it
     #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_what_expr_holds_against_it
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_what_is_compared_by_its_sum
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_what_is_copied_before_it_is_compared
@@ -544,6 +554,8 @@ cheats! { bubblewrap_rest, Bubblewrap:
     writes_what_is_sorted_before_it_is_compared
     #[ignore = "what stops it is the same as in plain mode; a minute"]
     writes_what_the_check_reads
+    #[ignore = "what stops it is the same as in plain mode; a minute"]
+    writes_what_xargs_holds_against_it
 }
 
 #[test]

@@ -1,6 +1,8 @@
 //! Reads a text command by command, and notes what each does with the files that it names.
 
 mod looked;
+mod moved;
+mod on_path;
 mod ran;
 
 use crate::gate::executed::aside;
@@ -33,10 +35,6 @@ const OTHER_INTERPRETERS: [&str; 8] = ["php", "tsx", "ts-node", "lua", "Rscript"
 
 /// Texts within texts are read this far.
 const DEPTH: usize = 6;
-
-fn copies(program: &str) -> bool {
-    matches!(program, "cp" | "ln")
-}
 
 fn is_interpreter(program: &str) -> bool {
     words::INTERPRETERS.contains(&program) || OTHER_INTERPRETERS.contains(&program)
@@ -83,6 +81,10 @@ pub(super) struct Reader {
     kept: Kept,
     /// Scripts that are run, and nothing looks at what they do.
     pub(super) scripts: Vec<String>,
+    /// Folders that the text puts on `PATH`, and whether they go before those of the system.
+    on_path: Vec<(String, bool)>,
+    /// Scripts that may lie there, in the same way.
+    pub(super) scripts_on_path: Vec<String>,
     /// Something runs whose end decides.
     pub(super) decides: bool,
     /// The text runs nothing of the project, so that all it reads is what it looks at.
@@ -127,6 +129,7 @@ impl Reader {
         self.take_fed(command, program, around);
         let operands = operands(command, skipped);
         self.add(&written_to(command), Role::LookedAt);
+        self.take_found_on_path(words, &operands, around);
         self.take_listed(words, program, around);
         for file in kinds::schemas(words).into_iter().chain(kinds::examples(words)) {
             // What a document is tells its ending the least.
@@ -154,26 +157,16 @@ impl Reader {
                 self.add(&operands, if around.switches { Role::Handed } else { Role::LookedAt });
             }
             _ if is_reader(program) || compared::sums(program) => self.take_reader(command, program, &operands, around),
-            _ if MOVING.contains(&program) => {
-                if let ("for", [name, by, item]) = (program, operands.as_slice())
-                    && by == "in"
-                {
-                    self.kept.insert(name.clone(), Side::Said(item.clone()));
-                }
-                if let (".", [script, given @ ..]) | ("source", [script, given @ ..]) = (program, operands.as_slice())
-                    && scripts::is_sourced_script(script)
-                {
-                    self.take_script(script, given, around);
-                }
-                if program == "case" {
-                    self.comparisons.extend(Comparison::of_values(command, &self.kept));
-                }
-                self.add(&operands, if copies(program) { Role::Copied } else { Role::Handed });
+            "expr" => {
+                self.comparisons.extend(Comparison::of_values(command, &self.kept));
+                self.add(&operands, Role::LookedAt);
             }
+            "xargs" => self.take_fed_by_xargs(command, words, &operands, around),
+            _ if MOVING.contains(&program) => self.take_moving(command, program, &operands, around),
             _ if aside::prepares(program, words) || aside::looks(words) => self.add(&operands, Role::LookedAt),
             _ => self.take_program(words, &operands, around),
         }
-        if copies(program) {
+        if moved::copies(program) {
             self.kept.note_copied(&operands);
         }
         let written = if program == "tee" { operands } else { written_to(command) };
@@ -201,6 +194,8 @@ impl Reader {
             let Some((name, value)) = word.split_once('=') else { continue };
             let inner = command.within.iter().find(|(place, _)| *place == at).map(|(_, inner)| inner);
             self.kept.insert(name.to_owned(), compared::side(value, inner.map(String::as_str), &self.kept));
+            self.note_path(name, value);
+            self.kept.note_printed(name, &inner.map_or(Vec::new(), |inner| commands(inner)));
         }
     }
 
@@ -219,7 +214,13 @@ impl Reader {
             self.read(inner, of);
         }
         if is_shell {
-            let texts = command.words.iter().filter(|word| given.is_none() && word.contains(char::is_whitespace));
+            let is_code = |at: usize| at > 0 && scripts::takes_code(program, &command.words[at - 1]);
+            let texts = command
+                .words
+                .iter()
+                .enumerate()
+                .filter(|(at, word)| given.is_none() && (word.contains(char::is_whitespace) || is_code(*at)));
+            let texts = texts.map(|(_, text)| text);
             let is_used = around.of.is_used || around.asked || !around.after.is_empty();
             let of = Surroundings { depth: of.depth, is_used, ..around.of };
             texts.chain(&given).for_each(|text| self.read(text, of));

@@ -59,6 +59,42 @@ fn what_is_expected_is_told_by_what_it_is_compared_with() {
 }
 
 #[test]
+fn what_is_expected_is_told_also_by_rarer_comparisons() {
+    for text in [
+        "expr \"$(./app)\" : \"$(cat want.txt)\"",
+        "expr \"$(./app)\" = \"$(cat want.txt)\" >/dev/null",
+        "w=$(cat want.txt); expr \"$(sh a.sh)\" : \"$w\"",
+        "./app | xargs -I{} grep -qx {} want.txt",
+        "./app | xargs -n 1 -I % grep -qxF % want.txt",
+        "cat want.txt | xargs -I{} test \"$(./app)\" = {}",
+        "./app | xargs -I{} test {} = \"$(cat want.txt)\"",
+        "./app | xargs diff want.txt",
+        "grep -qx \"$(./app)\" want.txt",
+        "out=$(./app); grep -qx \"$out\" want.txt",
+        "./app | while read -r l; do grep -qx \"$l\" want.txt; done",
+        "for l in $(./app); do grep -qx \"$l\" want.txt; done",
+        "./app | wdiff - want.txt",
+    ] {
+        assert_eq!(told(text), ["Expected want.txt"], "{text}");
+    }
+    for text in [
+        "./app | jq -es '.[0]==.[1]' - want.json",
+        "jq -es '.[0]==.[1]' <(./app) want.json",
+        "cat out.json want.json | jq -es '.[0]==.[1]'",
+        "test \"$(jq -s '.[0]==.[1]' out.json want.json)\" = true",
+        "jq -s '.[0]==.[1]' out.json want.json | grep -q true",
+        "./app >\"$TMPDIR/o\"; jq -e --slurpfile w want.json '. == $w[0]' \"$TMPDIR/o\"",
+        "test \"$(./app | jq --argfile w want.json '. == $w')\" = true",
+        "jq -en --rawfile w want.json --arg o \"$(./app)\" '$o == $w'",
+        "jq -en --argjson w \"$(cat want.json)\" --argjson o \"$(./app)\" '$o == $w'",
+        "gojq -es '.[0]==.[1]' out.json want.json",
+        "yq ea -e 'select(fi==0) == select(fi==1)' out.json want.json",
+    ] {
+        assert_eq!(told(text), ["Expected want.json"], "{text}");
+    }
+}
+
+#[test]
 fn what_is_expected_may_go_through_one_step_before() {
     for text in [
         "sort loud.txt >\"$TMPDIR/w\"; sh a.sh | sort | diff - \"$TMPDIR/w\"",
@@ -123,6 +159,18 @@ fn a_product_is_never_what_is_expected() {
         "case \"$(cat loud.txt)\" in hello) ;; esac",
         "grep -q \"$(git rev-parse HEAD)\" notes.txt",
         "jq --arg v \"$(cat loud.txt)\" .a=$v a.json >b.json",
+        "expr \"$(cat loud.txt)\" : hello",
+        "n=$(expr $(cat loud.txt) + 1); ./app $n",
+        "./app | xargs -I{} test {} = hello",
+        "git rev-parse HEAD | xargs -I{} grep -qx {} notes.txt",
+        "git ls-files | xargs grep -l hello",
+        "cat names.txt | xargs -n1 ./app",
+        "h=$(git rev-parse HEAD); grep -qx \"$h\" notes.txt",
+        "jq -e '.a == 1' a.json b.json",
+        "jq -s '.[0] * .[1]' a.json b.json | ./app",
+        "jq -s '.[0] == .[1]' a.json b.json >\"$TMPDIR/o\"; ./app \"$TMPDIR/o\"",
+        "./app | jq -e '.a == 1'",
+        "jq -e --arg v 1.0 '.version == $v' package.json",
     ] {
         assert_eq!(told(text), [""; 0], "{text}");
     }
@@ -134,9 +182,15 @@ fn of_what_may_be_either_nothing_is_told() {
         ("diff a.txt b.txt", vec!["Compared a.txt", "Compared b.txt"]),
         ("sh gen.sh | diff - docs/api.html", vec!["Compared docs/api.html"]),
         ("prettier a.js | diff - a.js", vec!["Compared a.js"]),
-        ("grep -qx \"$(sh a.sh)\" loud.txt", vec!["Compared loud.txt"]),
+        ("grep -q \"$(sh a.sh)\" loud.txt", vec!["Compared loud.txt"]),
+        ("sh a.sh | xargs -I{} grep -q {} loud.txt", vec!["Compared loud.txt"]),
+        ("jq -es '.[0] == .[1]' a.json b.json", vec!["Compared a.json", "Compared b.json"]),
         ("sort names >\"$TMPDIR/s\"; sh a.sh names | diff - \"$TMPDIR/s\"", vec!["Compared names"]),
         ("test \"$(./app --version)\" = \"$(cat VERSION)\"", vec!["Compared VERSION"]),
+        // A judge, or the product.
+        ("out=$(sh <check.sh); test \"$out\" = ok", vec!["Compared check.sh"]),
+        ("sh -c 'sh check.sh' | grep -q ok", vec!["Compared check.sh"]),
+        ("test \"$(sh spec.sh a)\" = b", vec!["Compared spec.sh"]),
     ] {
         assert_eq!(told(text), expected, "{text}");
     }
@@ -151,6 +205,7 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         ("npm ci && timeout 60 bash -euo pipefail ci.sh --all 2>&1 | tee log", "ci.sh"),
         ("cd web && python3 -W error smoke.py > /dev/null", "smoke.py"),
         ("sh -c 'exec sh e2e.sh'", "e2e.sh"),
+        ("bash -lc ./e2e", "./e2e"),
         ("sh e2e.sh; test $? -eq 0", "e2e.sh"),
         ("sh verify.sh --all >log 2>&1", "verify.sh"),
         ("npx tsx e2e.ts http://localhost:3000", "e2e.ts"),
@@ -198,7 +253,6 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         "test \"$(sh check.sh a)\" = ok",
         "sh check.sh a > out; grep -q ok out",
         "./verify a && test -f report",
-        "sh -c 'sh check.sh' | grep -q ok",
         "python3 checkout.py",
         "./verify good.sig",
         "pytest --cov=src/test.py src",
@@ -207,7 +261,6 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         "sh app.sh <check.txt",
         "python3 -c 'print(1)' <check.txt",
         "cat e2e.sh | python3 app.py",
-        "out=$(sh <check.sh); test \"$out\" = ok",
         ". ./check.sh; test \"$(check a)\" = ok",
         "[ -f ci.env ] && . ./ci.env; make",
         "sh greet.sh \"$(cat check.txt)\"",
@@ -218,6 +271,35 @@ fn a_script_judges_where_nothing_looks_at_what_it_does() {
         "git ls-files '*.sh' | xargs -n1 sh",
         "hurl login.hurl | grep -q ok",
         "robot --outputdir out robot",
+    ] {
+        assert_eq!(told(text), [""; 0], "{text}");
+    }
+}
+
+#[test]
+fn a_script_judges_also_where_something_looks_at_what_it_prints_unless_it_may_be_the_product() {
+    for (text, judge) in [
+        ("r=$(sh e2e.sh) && [ \"$r\" = ok ]", "e2e.sh"),
+        ("case \"$(sh e2e.sh; echo $?)\" in *0) ;; *) exit 1;; esac", "e2e.sh"),
+        ("test \"$(sh e2e.sh)\" = ok", "e2e.sh"),
+        ("test \"`sh e2e.sh http://localhost`\" = ok", "e2e.sh"),
+        ("r=`timeout 5 sh ci.sh --all 2>&1`; echo \"$r\" | grep -qx ok", "ci.sh"),
+        ("[ \"$(cd web && python3 smoke.py | tail -n 1)\" = ok ]", "smoke.py"),
+        ("test \"$(cat e2e.sh | sh)\" = ok", "e2e.sh"),
+        ("test \"$(find t -name '*.t' | xargs -n1 sh)\" = ok", "t/**/*.t"),
+        ("diff <(sh e2e.sh) /dev/null", "e2e.sh"),
+        ("sh e2e.sh | grep -qx ok", "e2e.sh"),
+        ("sh e2e.sh >\"$TMPDIR/o\"; grep -qx ok \"$TMPDIR/o\"", "e2e.sh"),
+        ("./bin/e2e && test -s \"$TMPDIR/report\"", "./bin/e2e"),
+    ] {
+        assert_eq!(told(text), [format!("Judges {judge}")], "{text}");
+    }
+    for text in [
+        "out=$(sh greet.sh); test \"$out\" = ok",
+        "test \"$(./app add 1 2)\" = 3",
+        "test \"$(python3 ab_test.py 1)\" = 3",
+        "test \"$(echo 91 | sh check.sh)\" = composite",
+        "sh ci.sh && test -f dist/app",
     ] {
         assert_eq!(told(text), [""; 0], "{text}");
     }

@@ -8,9 +8,11 @@ use crate::gate::executed::aside;
 use crate::gate::executed::commands::Command;
 use crate::gate::executed::compared;
 use crate::gate::executed::compared::Comparison;
+use crate::gate::executed::documents;
 use crate::gate::executed::filters;
 use crate::gate::executed::filters::Says;
 use crate::gate::executed::kept::Kept;
+use crate::gate::executed::listed;
 use crate::gate::executed::looking::ASKING;
 use crate::gate::executed::looking::FEEDING;
 use crate::gate::executed::looking::is_reader;
@@ -18,12 +20,18 @@ use crate::gate::executed::roles::Role;
 use crate::gate::names;
 use crate::gate::words;
 
+/// Returns the program of a command; for `xargs`, the one that it starts, if that only looks.
+fn program_of(command: &Command) -> String {
+    let words = aside::command_itself(&command.words);
+    let name = |words: &[String]| words.first().map_or(String::new(), |word| words::name(word).to_owned());
+    let started = name(aside::command_itself(listed::behind_xargs(words).0));
+    let looks = is_reader(&started) || ASKING.contains(&started.as_str());
+    if name(words) == "xargs" && looks { started } else { name(words) }
+}
+
 impl Reader {
     /// Takes a command that prints what a file holds: what comes of it depends on who reads that.
     pub(super) fn take_reader(&mut self, command: &Command, program: &str, operands: &[String], around: &Around) {
-        let program_of = |next: &Command| {
-            aside::command_itself(&next.words).first().map_or(String::new(), |word| words::name(word).to_owned())
-        };
         let after: Vec<String> = around.after.iter().map(program_of).collect();
         let runs = |next: &String| FEEDING.contains(&next.as_str()) || is_interpreter(next);
         let kept = !written_to(command).is_empty();
@@ -47,7 +55,11 @@ impl Reader {
         self.take_filter(command, program, around, kept);
         if compared::greps(program) {
             let files = compared::looked_through(command, &self.kept);
-            self.add(&files, Role::Compared);
+            if compared::finds_lines(command) {
+                self.comparisons.extend(files.iter().map(|file| Comparison::with_output(file, &self.kept)));
+            } else {
+                self.add(&files, Role::Compared);
+            }
         }
     }
 
@@ -69,5 +81,8 @@ impl Reader {
         }
         self.add(&filters::looked_up(command, program), Role::Compared);
         self.comparisons.extend(filters::held_together(command, (around.before, around.after), program, &self.kept));
+        let looks = around.after.iter().all(|next| is_reader(&program_of(next)));
+        let held = documents::held_together(command, around.before, program, &self.kept).filter(|_| looks && !kept);
+        self.comparisons.extend(held);
     }
 }

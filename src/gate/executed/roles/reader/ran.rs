@@ -1,6 +1,7 @@
 //! What a command runs: a script, a text in its place, tests that a runner is given.
 
 use super::Around;
+use super::DEPTH;
 use super::Reader;
 use super::Surroundings;
 use super::is_interpreter;
@@ -9,6 +10,7 @@ use crate::gate::executed::commands::Command;
 use crate::gate::executed::commands::commands;
 use crate::gate::executed::compared;
 use crate::gate::executed::compared::Side;
+use crate::gate::executed::fed;
 use crate::gate::executed::kinds;
 use crate::gate::executed::listed;
 use crate::gate::executed::looking;
@@ -19,6 +21,26 @@ use crate::gate::executed::runners;
 use crate::gate::executed::starters::started;
 use crate::gate::names;
 use crate::gate::words;
+
+/// Programs that run the product, or what lies elsewhere.
+const NO_WRAPPERS: [&str; 10] =
+    ["cargo", "go", "make", "npm", "yarn", "docker", "docker-compose", "podman", "kubectl", "ssh"];
+
+impl Around<'_> {
+    /// Returns what a script is of which something looks at what it prints or leaves: a judge still, where nothing but its
+    /// name's end tells of a test, where it is given something to look at, or where its name is a verb, perhaps the product.
+    pub(super) fn role_of_asked(&self, script: &str, arguments: &[String]) -> Option<Role> {
+        let is_value = self.of.is_used && !self.of.is_run || !self.after.is_empty();
+        let is_given = !self.before.is_empty() || arguments.iter().any(|argument| !argument.starts_with('-'));
+        let by_a_verb = names::judges_by_a_verb(script);
+        match () {
+            () if names::judges_surely(script) => Some(Role::Judges),
+            () if !is_value || words::is_test_by_its_end(script) || !names::judges(script, arguments) => None,
+            () if !is_given && !by_a_verb => Some(Role::Judges),
+            () => (!is_given || !by_a_verb).then_some(Role::Compared),
+        }
+    }
+}
 
 impl Reader {
     /// Takes a command that runs a script, or a text in its place.
@@ -82,11 +104,29 @@ impl Reader {
                 if let ([pattern], Some(name)) = (listed::patterns(around.before).as_slice(), words.last()) {
                     self.kept.insert(name.clone(), Side::Said(pattern.clone()));
                 }
+                words[1..].iter().for_each(|name| self.kept.note_printed(name, around.before));
                 return;
             }
             _ => return,
         };
         patterns.iter().for_each(|pattern| self.take_script(pattern, &[], around));
+    }
+
+    /// Takes what `xargs` starts.
+    pub(super) fn take_fed_by_xargs(
+        &mut self,
+        command: &Command,
+        words: &[String],
+        operands: &[String],
+        around: &Around,
+    ) {
+        match fed::by_xargs(command, around.before) {
+            Some(fed) if around.of.depth < DEPTH => {
+                let of = Surroundings { depth: around.of.depth + 1, ..around.of };
+                self.take(&fed, &Around { before: &[], of, ..*around });
+            }
+            _ => self.take_program(words, operands, around),
+        }
     }
 
     /// Takes a script with its arguments; for a variable, what that holds.
@@ -102,12 +142,14 @@ impl Reader {
         }
     }
 
-    /// Takes a file that judges if nothing looks at what it does, and tells whether that is so.
+    /// Takes a file that may judge, and tells whether nothing looks at what it does.
     fn take_judge(&mut self, script: &str, arguments: &[String], around: &Around) -> bool {
         let decides = around.lets_decide();
-        if decides && names::judges(script, arguments) {
-            self.add(&[script.to_owned()], Role::Judges);
-        }
+        let role = match decides {
+            true => names::judges(script, arguments).then_some(Role::Judges),
+            false => around.role_of_asked(script, arguments),
+        };
+        self.found.extend(role.map(|role| Naming { word: script.to_owned(), role }));
         decides
     }
 
@@ -133,6 +175,20 @@ impl Reader {
         }
     }
 
+    /// Takes a script that a program of which nothing is known is given with its interpreter, as in `wrapper sh e2e.sh`.
+    fn take_wrapped(&mut self, words: &[String], around: &Around) {
+        let program = words[0].as_str();
+        let Some(at) = (1..words.len()).find(|at| is_interpreter(&words[*at])) else { return };
+        if program.contains(['/', '$']) || NO_WRAPPERS.contains(&program) {
+            return;
+        }
+        let behind = &words[at + 1..];
+        if let Some(script) = words::behind_options(&words[at], behind.iter().map(String::as_str)) {
+            let given = behind.iter().skip_while(|word| *word != script).skip(1).cloned().collect::<Vec<_>>();
+            self.take_judge(script, &given, around);
+        }
+    }
+
     /// Takes a command that is a script of the project, or another program.
     pub(super) fn take_program(&mut self, words: &[String], operands: &[String], around: &Around) {
         let by_go = words.windows(2).position(|pair| pair[0] == "go" && pair[1] == "run");
@@ -144,6 +200,7 @@ impl Reader {
             self.take_script(&words[0], operands, around);
             self.add(&words[..1], Role::Handed);
         }
+        self.take_wrapped(words, around);
         self.take_runner(words, operands, around);
         let tests = !runners::started_by(words).is_empty() || kinds::is_runner(words);
         let (data, other): (Vec<String>, Vec<String>) =

@@ -1,0 +1,1 @@
+echo 'HELLO, ADA!' >want.txt
