@@ -80,6 +80,10 @@ pub(in crate::memory) fn compare(
     for (path, found) in found.iter().filter(|(path, _)| !head.contains_key(*path)) {
         match obstructed(path, &head) {
             Some(place) => differences.insert(place.to_owned(), Difference::InTheWay),
+            // Of a folder on the way to some paths the files were not listed.
+            None if matches!(snapshot.entry(path)?, Some(Entry::Folder(_))) => {
+                differences.insert(path.clone(), Difference::InTheWay)
+            }
             None => differences.insert(path.clone(), added(view, path, *found, was_shown)?),
         };
     }

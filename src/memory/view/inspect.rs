@@ -304,6 +304,27 @@ mod tests {
         assert_eq!(fs::read_to_string(&findings.set_aside[0].1).unwrap(), "all new\n");
     }
 
+    #[test]
+    fn a_file_in_a_folders_place_deletes_nothing_that_lies_in_it() {
+        for is_inspected in [false, true] {
+            let mut memory = Memory::free(&[("notes/a", "x"), ("notes/deep/b", "y")]);
+            fs::remove_dir_all(memory.at("notes")).unwrap();
+            fs::write(memory.at("notes"), "in its place").unwrap();
+
+            if is_inspected {
+                memory.inspect();
+            }
+            let create = serde_json::json!({"command": "create", "path": "/memories/notes/c", "file_text": "z"});
+            let answer = memory.run(&create);
+
+            assert!(!answer.is_error, "{answer:?}");
+            for (path, text) in [("notes/a", "x"), ("notes/deep/b", "y"), ("notes/c", "z")] {
+                assert_eq!(memory.committed(path).as_deref(), Some(text), "{path}");
+                assert_eq!(memory.shown(path).as_deref(), Some(text), "{path}");
+            }
+        }
+    }
+
     /// T03.
     #[test]
     fn a_link_in_a_files_place_is_moved_away_and_never_followed() {
