@@ -271,7 +271,10 @@ fn follow(repository: &Repository, journal: &mut Journal, told: &mut Vec<String>
         last = Some(record.old);
         Ok(())
     })?;
-    if at.is_none() || known {
+    // The branch's file takes turns with the one before it, which after a power cut may hold what it held before the
+    // checkpoint: older than all records.
+    let lags = || at.is_some_and(|at| repository::descends(repository, head, at));
+    if at.is_none() || known || lags() {
         let was_taken = at.is_some_and(|at| branch::was_taken_back(repository, head, at));
         branch::move_branch(repository, From::Anywhere, head, ("recovered", 0))?;
         // One commit behind is what any kill leaves, unless git's record says more.

@@ -111,6 +111,46 @@ fn a_commit_that_is_only_in_the_journal_counts() {
     assert_ne!(memory.open_again().recovered().len(), 0);
 }
 
+/// The file of the branch and its spare one take turns: a power cut may leave what the other held before the checkpoint.
+#[test]
+fn a_branch_from_before_the_checkpoint_is_brought_up_and_that_is_told() {
+    for since in 0..2 {
+        let mut memory = Memory::project(&[]);
+        (1..=4).for_each(|number| write(&mut memory, number));
+        memory.store.checkpoint().unwrap();
+        (5..5 + since).for_each(|number| write(&mut memory, number));
+        let newest = memory.git(&["rev-parse", "main"]);
+        let before = memory.git(&["rev-parse", &format!("main~{}", since + 1)]);
+        fs::write(memory.place.repository.join(BRANCH), &before).unwrap();
+
+        let store = memory.open_again();
+
+        assert_eq!(memory.git(&["rev-parse", "main"]), newest, "git shows it at once");
+        let told = store.recovered().join("\n");
+        assert_eq!(
+            told,
+            format!(
+                "the branch of the memory was at `{}`; it is at `{}` again, as the journal says",
+                before.trim(),
+                newest.trim()
+            )
+        );
+        assert!(memory.git(&["for-each-ref", "refs/longhaul"]).is_empty(), "there is nothing that has to be kept");
+    }
+}
+
+/// Its twin: what is no earlier state of ours is not taken for one.
+#[test]
+fn a_branch_that_stands_elsewhere_is_left_to_the_look_that_keeps_it() {
+    let mut memory = Memory::project(&[]);
+    (1..=2).for_each(|number| write(&mut memory, number));
+    memory.store.checkpoint().unwrap();
+    let other = memory.git(&["-c", "user.name=x", "-c", "user.email=x@y", "commit-tree", "-m", "other", "main^{tree}"]);
+    fs::write(memory.place.repository.join(BRANCH), &other).unwrap();
+    assert!(memory.open_again().recovered().is_empty());
+    assert_eq!(memory.git(&["rev-parse", "main"]), other);
+}
+
 #[test]
 fn a_journal_of_another_memory_is_set_aside_and_the_branch_is_believed() {
     let mut memory = Memory::project(&[("notes/a.md", "mine")]);
