@@ -91,16 +91,20 @@ impl Client {
             300..=399 => Err(Fault::Settled(redirected(&response))),
             status => {
                 let hints = Hints::read(|name| response.headers().get(name)?.to_str().ok(), Clock::system().now());
+                let is_page = media_type(&response).is_some_and(|kind| kind.starts_with("text/html"));
                 let body = self.read_body(response, ERROR_LIMIT).await.unwrap_or_default();
+                // The service answers in JSON; a proxy or a login on the way does not, and says nothing of the key.
+                if is_page && (400..500).contains(&status) && !matches!(status, 408 | 409 | 429) {
+                    let page = ServiceError::from_body(&body).message;
+                    return Err(not_the_service(format!("the answer is a page, with status {status}: {page}")));
+                }
                 Err(Fault::Service { status: Some(status), error: ServiceError::from_body(&body), hints })
             }
         }
     }
 
     async fn read_reply(&self, response: Response, limit: Duration, heard: &Heard<'_>) -> Result<Reply, Fault> {
-        let content_type = response.headers().get("content-type").and_then(|value| value.to_str().ok());
-        // Media types have no letter case.
-        match content_type.map_or("text/event-stream".to_owned(), str::to_ascii_lowercase).as_str() {
+        match media_type(&response).unwrap_or_else(|| "text/event-stream".to_owned()).as_str() {
             kind if kind.starts_with("text/event-stream") => self.read_stream(response, limit, heard).await,
             kind if kind.starts_with("application/json") => {
                 let body = self.read_body(response, REPLY_LIMIT).await?;
@@ -177,6 +181,12 @@ fn broken(broken: Broken) -> Fault {
         Broken::Damaged(what) => Fault::Broken(what),
         Broken::TooLarge(what) => not_the_service(what),
     }
+}
+
+/// Returns the media type of an answer; they have no letter case.
+fn media_type(response: &Response) -> Option<String> {
+    let kind = response.headers().get("content-type").and_then(|value| value.to_str().ok());
+    kind.map(str::to_ascii_lowercase)
 }
 
 fn not_the_service(message: String) -> Fault {

@@ -224,8 +224,10 @@ impl Client {
             body.context_management = Some(edits);
             let betas = self.settings.betas.iter().chain(asked.betas());
             let betas = betas.cloned().collect::<Vec<_>>().join(",");
-            // The names were looked at when the client was made.
-            if let Ok(betas) = HeaderValue::from_str(&betas) {
+            // The names were looked at when the client was made. An empty header is refused by some.
+            if let Ok(betas) = HeaderValue::from_str(&betas)
+                && !betas.is_empty()
+            {
                 headers.insert(BETAS, betas);
             }
         }

@@ -250,8 +250,13 @@ fn a_refusal_is_not_asked_again_and_names_the_way_out() {
         assert!(text.starts_with(&start), "{text}");
         assert!(text.contains(way_out), "{text}");
     }
-    let bare = after(vec![Answer::new(403, &[("content-type", "text/html")], "<h1>No</h1>")]).unwrap_err().to_string();
-    assert!(bare.contains("(`permission_error`): HTTP 403 `error`: <h1>No</h1>; "), "{bare}");
+    let bare = after(vec![Answer::new(403, &[("content-type", "text/plain")], "No")]).unwrap_err().to_string();
+    assert!(bare.contains("(`permission_error`): HTTP 403 `error`: No; "), "{bare}");
+    let page = after(vec![Answer::new(403, &[("content-type", "text/html")], "<h1>No</h1>")]).unwrap_err().to_string();
+    assert!(
+        page.contains("the answer is a page, with status 403: <h1>No</h1>; check that `[provider] base_url`"),
+        "{page}"
+    );
 }
 
 #[test]
@@ -392,7 +397,9 @@ fn an_answer_of_somebody_else_is_asked_again_once_the_service_has_answered() {
         Answer::new(200, &[JSON], message.to_string())
     };
     let moved = || Answer::new(301, &[("location", "http://127.0.0.1:9/")], "");
-    let odd = vec![page("text/html"), page("text/plain"), large(), login()];
+    let refusing =
+        |status: u16| Answer::new(status, &[("content-type", "text/HTML; charset=utf-8")], "<h1>Who are you?</h1>");
+    let odd = vec![page("text/html"), page("text/plain"), large(), login(), refusing(403), refusing(413)];
     let replay = Replay::start([vec![good()], odd, vec![good(), moved()]].into_iter().flatten().collect());
     let client = Client::new(Settings { outage_budget: LONG, ..settings(replay.base_url()) }).unwrap();
     let told = RefCell::new(Vec::new());
@@ -407,10 +414,16 @@ fn an_answer_of_somebody_else_is_asked_again_once_the_service_has_answered() {
 
     assert!(for_good.contains("the answer is a redirect (301)"), "{for_good}");
     let told = told.take();
-    assert_eq!(told.len(), 4, "{told:?}");
-    for (told, words) in
-        told.iter().zip(["is `text/html`", "is `text/plain`", "an event above the size", "redirect (302)"])
-    {
+    assert_eq!(told.len(), 6, "{told:?}");
+    let words = [
+        "is `text/html`",
+        "is `text/plain`",
+        "an event above the size",
+        "redirect (302)",
+        "a page, with status 403",
+        "a page, with status 413",
+    ];
+    for (told, words) in told.iter().zip(words) {
         assert!(told.contains(words), "{told}");
     }
     replay.requests();
