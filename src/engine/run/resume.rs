@@ -23,7 +23,12 @@ use crate::memory::ToolUse;
 use crate::message::ToolCall;
 use crate::transcript;
 use anyhow::Result;
+use jiff::Timestamp;
+use serde_json::Value;
 use std::time::Instant;
+
+/// Commits among which an edit of the feature is looked for: a session that was cut off has few behind it.
+const LOOKED_THROUGH: usize = 1000;
 
 /// Where a run begins.
 #[derive(Clone, Copy, Debug, Eq, PartialEq)]
@@ -96,6 +101,9 @@ fn reopen(ws: &mut Workspace, number: u32) -> Result<Result<Resumed, String>> {
     if let Some(reason) = settled(ws, &session)? {
         return Ok(Err(reason));
     }
+    if let Some(id) = session.feature.as_ref().filter(|id| is_edited_since(ws, id, &start["at"])) {
+        return Ok(Err(format!("{id} was edited since it began, and its agent knows only what it was")));
+    }
     past.settle(&mut |call: &ToolCall, turn| match call.name.as_str() {
         "memory" => ws.memory.landed(number, &ToolUse { id: call.id.clone(), turn }, &call.input),
         _ => Ok(None),
@@ -126,6 +134,16 @@ fn settled(ws: &mut Workspace, session: &Session) -> Result<Option<String>> {
         return Ok(Some(format!("the check of {id} passes by now")));
     }
     Ok(None)
+}
+
+/// Tells whether somebody changed the feature's words or its check since this time.
+fn is_edited_since(ws: &Workspace, id: &str, since: &Value) -> bool {
+    let since = since.as_str().and_then(|at| at.parse::<Timestamp>().ok()).unwrap_or_default();
+    let newest = Filter { limit: Some(LOOKED_THROUGH), ..Filter::default() };
+    let commits = ws.memory.history(&newest).unwrap_or_default();
+    let edit = format!("checklist: edit {id}");
+    // A commit has whole seconds.
+    commits.iter().any(|commit| commit.subject == edit && commit.at.as_second() >= since.as_second())
 }
 
 /// Tells whether the gate recorded something of the feature in this session: its hook did, after the last turn.

@@ -281,6 +281,11 @@ fn on_another_branch_or_without_its_feature_the_session_is_closed() {
     let project = killed();
     project.run(["feature", "remove", "a"]).exits(0);
     continued(&project, 3).tells("session 1 is not continued: a is not to be worked on any more");
+
+    let project = killed();
+    project.run(["feature", "edit", "b", "--json", r#"{"title": "Other words"}"#]).exits(0);
+    project.run(["feature", "edit", "a", "--json", r#"{"title": "Other words"}"#]).exits(0);
+    continued(&project, 3).tells("session 1 is not continued: a was edited since it began");
     assert!(entry_of(&project, 1).contains("ended: interrupted"), "{}", entry_of(&project, 1));
 }
 
