@@ -10,10 +10,13 @@ use crate::memory::history::trailers;
 use crate::memory::history::trailers::Author;
 use crate::memory::history::trailers::Origin;
 use crate::memory::notes::index::INDEX;
+use crate::memory::notes::note::NOTES;
 use crate::memory::repository;
 use crate::memory::repository::contents;
 use crate::memory::repository::contents::Entry;
 use crate::memory::repository::snapshot::Snapshot;
+use crate::memory::rules::guard::Policy;
+use crate::memory::rules::path;
 use crate::memory::seal::Depth;
 use crate::memory::store::Store;
 use crate::memory::view::View;
@@ -48,7 +51,11 @@ impl Store {
         }
         // A kill between commit and view left files that lag: the whole view is brought up first.
         let up_to_date = self.last_shown() == self.known_head()?;
-        let scope = if up_to_date { Scope::Paths(paths) } else { Scope::Everything };
+        // The index is written anew with each note: what a person put there is looked at first.
+        let touches_notes = |path: &&str| path::is_at_or_below(NOTES, path) || path::is_at_or_below(path, NOTES);
+        let follows = self.policy == Policy::Project && paths.iter().any(touches_notes);
+        let with_index = [paths, if follows { &[INDEX] } else { &[][..] }].concat();
+        let scope = if up_to_date { Scope::Paths(&with_index) } else { Scope::Everything };
         let keep_in = self.keep_in.clone();
         self.settle(scope, origin, &keep_in)
     }
@@ -302,6 +309,26 @@ mod tests {
         assert_eq!(findings.restored, ["progress.md"]);
         assert_eq!(memory.shown("progress.md").as_deref(), Some("one\ntwo\n"));
         assert_eq!(fs::read_to_string(&findings.set_aside[0].1).unwrap(), "all new\n");
+    }
+
+    #[test]
+    fn what_a_person_put_into_the_index_is_kept_when_the_next_note_makes_it_anew() {
+        let mut memory = Memory::project(&[]);
+        let note = |name: &str| {
+            let text = format!("---\nname: {name}\ndescription: about {name}\ntype: project\n---\nx\n");
+            serde_json::json!({"command": "create", "path": format!("/memories/notes/{name}.md"), "file_text": text})
+        };
+        assert!(!memory.run(&note("one")).is_error);
+        let index = memory.shown("MEMORY.md").unwrap();
+        memory.edit("MEMORY.md", &format!("{index}- a line of mine\n"));
+
+        assert!(!memory.run(&note("two")).is_error);
+
+        let kept = fs::read_to_string(memory.store.keep_in.join("MEMORY.md")).unwrap();
+        assert!(kept.ends_with("- a line of mine\n"), "{kept}");
+        let index = memory.shown("MEMORY.md").unwrap();
+        assert!(index.contains("two.md") && !index.contains("of mine"), "{index}");
+        assert_eq!(memory.inspect().restored, ["MEMORY.md"], "it is told of");
     }
 
     #[test]
