@@ -54,9 +54,10 @@ fn make(keep_in: &Path) -> io::Result<()> {
     fs::rename(&moved, keep_in.join(name))
 }
 
-/// Moves a folder out of the way of a file with that name; returns where it is now, if there was one.
+/// Moves a folder, or a pipe, which would hold whoever opens it, out of the way of a file with that name; returns where it is
+/// now, if there was one.
 pub(super) fn make_way(path: &Path, keep_in: &Path) -> io::Result<Option<PathBuf>> {
-    if !fs::symlink_metadata(path).is_ok_and(|found| found.is_dir()) {
+    if !fs::symlink_metadata(path).is_ok_and(|found| !found.is_file() && !found.is_symlink()) {
         return Ok(None);
     }
     keep(path, &path.file_name().unwrap_or_default().to_string_lossy(), keep_in)

@@ -7,12 +7,14 @@ use anyhow::Context;
 use anyhow::Result;
 use jiff::Timestamp;
 use rustix::fs::FlockOperation;
+use rustix::fs::OFlags;
 use rustix::io::Errno;
 use std::fs::File;
 use std::fs::OpenOptions;
 use std::io::ErrorKind;
 use std::io::Write;
 use std::os::unix::fs::MetadataExt;
+use std::os::unix::fs::OpenOptionsExt;
 use std::path::Path;
 use std::thread;
 use std::time::Duration;
@@ -61,10 +63,16 @@ impl RunLock {
 }
 
 fn open(path: &Path) -> Result<File> {
-    let file = OpenOptions::new().create(true).truncate(false).write(true).open(path);
+    // A pipe in its place would hold us for ever.
+    let without_waiting = OFlags::NONBLOCK.bits().cast_signed();
+    let file = OpenOptions::new().create(true).truncate(false).write(true).custom_flags(without_waiting).open(path);
     let file = file.map_err(|error| {
-        Failure::new(Kind::Failed, format!("could not open the lock `{}`: {error}", path.display()))
-            .hint("longhaul has to write there: check owner, permissions and free space")
+        let is_file = std::fs::metadata(path).map_or(true, |found| found.is_file());
+        Failure::new(Kind::Failed, format!("could not open the lock `{}`: {error}", path.display())).hint(match is_file
+        {
+            true => "longhaul has to write there: check owner, permissions and free space",
+            false => "something else lies there: move it away, and longhaul makes the file anew",
+        })
     });
     Ok(file?)
 }
@@ -104,7 +112,8 @@ pub enum Held {
 
 /// Looks who holds the lock, for people: it may be another one the next moment.
 pub fn look(path: &Path) -> Held {
-    let file = match File::open(path) {
+    let without_waiting = OFlags::NONBLOCK.bits().cast_signed();
+    let file = match OpenOptions::new().read(true).custom_flags(without_waiting).open(path) {
         Ok(file) => file,
         Err(error) if error.kind() == ErrorKind::NotFound => return Held::Free,
         Err(error) => return Held::Unknown(error.to_string()),
@@ -129,6 +138,16 @@ fn holder(file: &File) -> Option<u32> {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_pipe_in_its_place_holds_nobody_and_is_told() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("run.lock");
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        let refused = format!("{:#}", RunLock::take(&path).err().unwrap());
+        assert!(refused.starts_with("could not open the lock `"), "{refused}");
+        let _ = look(&path);
+    }
 
     #[test]
     fn a_second_run_is_refused_until_the_first_is_gone() {

@@ -204,15 +204,15 @@ pub(super) fn write_down(state: &Path, told: &[String]) {
     }
 }
 
-/// Takes folders away that lie where files of ours have to be, and says so.
+/// Takes folders and pipes away that lie where files of ours have to be, and says so.
 pub(super) fn make_way(place: &Place) -> Result<Vec<String>> {
     let mut told = Vec::new();
-    for name in ["write.lock", "view.json", "pack.lock"] {
-        let path = place.state.join(name);
+    let own = ["write.lock", "view.json", "pack.lock"].map(|name| place.state.join(name));
+    for path in own.into_iter().chain([place.repository.join("packed-refs")]) {
         let kept = aside::make_way(&path, &place.state.join("found"));
         if let Some(kept) = kept.with_context(|| format!("could not set `{}` aside", path.display()))? {
             told.push(format!(
-                "a folder lay at `{}`, where longhaul has a file; it is kept as `{}`",
+                "no file lay at `{}`, where a file has to be; what lay there is kept as `{}`",
                 path.display(),
                 kept.display()
             ));

@@ -248,6 +248,22 @@ fn while_another_process_writes_it_is_only_looked_at_and_put_in_order_by_the_fir
 }
 
 #[test]
+fn pipes_in_the_place_of_our_files_hold_nobody() {
+    for name in ["write.lock", "view.json", "pack.lock", "memory.git/packed-refs"] {
+        let mut memory = Memory::project(&[("a", "x")]);
+        let path = memory.place.state.join(name);
+        let _ = fs::remove_file(&path);
+        rustix::fs::mknodat(rustix::fs::CWD, &path, rustix::fs::FileType::Fifo, rustix::fs::Mode::RWXU, 0).unwrap();
+        memory.store = memory.open_again();
+        memory.write("a", "after");
+        assert!(!path.exists() || path.is_file(), "{name}");
+        assert_eq!(memory.committed("a").as_deref(), Some("after"), "{name}");
+        let told = memory.store.recovered().join("\n");
+        assert!(told.starts_with("no file lay at `") && told.contains("; what lay there is kept as `"), "{told}");
+    }
+}
+
+#[test]
 fn folders_in_the_place_of_our_files_are_set_aside_and_the_next_write_goes() {
     for name in ["memory.git/refs/heads/main.lock", "memory.git/HEAD.lock", "write.lock", "view.json", "pack.lock"] {
         let mut memory = Memory::project(&[("a", "x")]);
