@@ -155,7 +155,7 @@ impl Narration {
         let turn = Some(format!("turn {}", self.turn)).filter(|_| self.session.is_some() && self.turn > 0);
         let spent = self.began.filter(|_| self.session.is_some()).map(|began| elapsed(began.elapsed()));
         let doing = self.doing.as_ref().map(|(doing, since)| doing.told(*since, Instant::now()));
-        let work = [session, self.feature.clone(), turn, spent, doing.or_else(|| self.checked.clone())];
+        let work = [session, self.feature.clone(), turn, spent, doing, self.checked.clone()];
         let uses = self.spent.iter().flat_map(|spent| spent.split(BETWEEN)).map(str::to_owned);
         [work.into_iter().flatten().collect(), uses.collect()]
     }

@@ -145,6 +145,25 @@ fn the_status_line_has_what_is_known() {
 }
 
 #[test]
+fn the_last_verdict_stays_in_the_status_while_the_next_session_works() {
+    let mut narration = Narration::default();
+    let (feature, finding) = ("login".to_owned(), "failed".to_owned());
+    let check = Event::CheckEnded {
+        feature,
+        finding,
+        seconds: 1.0,
+        proves: false,
+        ended_by: String::new(),
+        tail: String::new(),
+    };
+    for event in [started(), check, Event::Sent { turn: 1, content: vec![] }] {
+        narration.tell(&event);
+    }
+    let [work, _] = status(&narration);
+    assert!(work.ends_with("asking the model, 0s · last check: login failed"), "{work}");
+}
+
+#[test]
 fn strange_shapes_from_the_model_are_told_without_harm() {
     let lines = told(&[
         Event::Replied { turn: 1, message: json!(null), cost: None },
