@@ -45,7 +45,6 @@ pub use initializer::missing;
 pub use notebook::Notebook;
 pub use set::Tools;
 pub use setup::InitRun;
-pub use setup::NOT_EXECUTABLE;
 pub use setup::Phase;
 pub use setup::init_command;
 pub use setup::run_init;

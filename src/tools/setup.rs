@@ -35,9 +35,6 @@ pub enum Phase {
     Start,
 }
 
-/// What is said of a script that nobody made executable.
-pub const NOT_EXECUTABLE: &str = "it is not executable";
-
 /// Characters of the script's output that are shown.
 const SHOWN: usize = 8_000;
 
@@ -151,7 +148,7 @@ impl InitRun {
         let output = artifacts.show_output(&self.finished.output, SHOWN)?.joined();
         let output = output.trim_end_matches('\n');
         let output = if output.is_empty() { "it printed nothing".to_owned() } else { format!("it printed:\n{output}") };
-        let odd: String = self.odd().into_iter().chain(self.why_it_failed()).map(|odd| format!("{odd}; ")).collect();
+        let odd = self.odd().map_or_else(String::new, |odd| format!("{odd}; "));
         Ok(format!("the init script `{}` {how}; {odd}{output}", self.script))
     }
 
@@ -164,21 +161,19 @@ impl InitRun {
         }
     }
 
-    /// Says what in its text may be why it failed.
-    fn why_it_failed(&self) -> Option<String> {
-        let failed = matches!(self.finished.exit, Exit::Code(1..) | Exit::NotStarted(_));
-        self.flaw.filter(|_| failed).map(|flaw| flaw.told().to_owned())
-    }
-
-    /// Says that it is not executable, and how to make it so.
+    /// Says what about the script may be why it does not do what it is for, and how to mend that.
     pub fn odd(&self) -> Option<String> {
         let name = quoted(&self.script);
-        (self.runner == Runner::Shell).then(|| {
+        let not_executable = (self.runner == Runner::Shell).then(|| {
             format!(
-                "{NOT_EXECUTABLE}, so `sh` runs it, whatever its first line says: `chmod +x {name}`, then \
+                "it is not executable, so `sh` runs it, whatever its first line says: `chmod +x {name}`, then \
                  `git update-index --chmod=+x {name}` and a commit"
             )
-        })
+        });
+        // With such lines some scripts still run.
+        let flaw = self.flaw.filter(|flaw| *flaw == Flaw::Asks || !self.is_well());
+        let odd: Vec<String> = not_executable.into_iter().chain(flaw.map(|flaw| flaw.told().to_owned())).collect();
+        (!odd.is_empty()).then(|| odd.join("; "))
     }
 }
 
@@ -245,7 +240,9 @@ mod tests {
         assert!(asked.contains("; it asks for input, and gets none: "), "{asked}");
         let ends = told("#!/bin/sh\r\necho up\r\n");
         assert!(ends.contains("; its lines end with CR and LF, "), "{ends}");
-        for other in ["#!/bin/sh\nexit 3\n", "#!/bin/sh\nread -r name || true\n"] {
+        let well = told("#!/bin/sh\nprintf 'Port: '; read port\nexit 0\n");
+        assert!(well.contains("ended well") && well.contains("; it asks for input, and gets none: "), "{well}");
+        for other in ["#!/bin/sh\nexit 3\n", "#!/bin/sh\nread -r name </etc/hostname\n"] {
             let told = told(other);
             assert!(!told.contains("it asks for input") && !told.contains("its lines end"), "{told}");
         }

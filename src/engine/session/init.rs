@@ -10,7 +10,6 @@ use crate::sandbox::Sandbox;
 use crate::tools;
 use crate::tools::Artifacts;
 use crate::tools::InitRun;
-use crate::tools::NOT_EXECUTABLE;
 use crate::tools::Phase;
 use anyhow::Result;
 
@@ -31,7 +30,7 @@ pub fn start(
         ws.warn(in_few_lines(failed));
     }
     // Once, until it was otherwise.
-    if let (Some(odd), false, true) = (run.odd(), noted.contains(NOT_EXECUTABLE), run.is_well()) {
+    if let Some(odd) = run.odd().filter(|odd| run.is_well() && !noted.contains(odd.as_str())) {
         ws.warn(format!("the init script `{script}`: {odd}"));
     }
     Ok(installing.into_iter().chain([told]).collect::<Vec<_>>().join("\n"))

@@ -90,7 +90,10 @@ fn a_time_limit_ends_a_command_that_runs_on() {
 
     assert!(start.elapsed() < Duration::from_secs(60), "{:?}", start.elapsed());
     let results = project.events(1);
-    assert!(results.iter().any(|event| event.to_string().contains("stopped after its limit of ")), "{results:?}");
+    assert!(
+        results.iter().any(|event| event.to_string().contains("stopped, since a budget of time was used up")),
+        "{results:?}"
+    );
 }
 
 /// Runs with 4 seconds, in which the one feature stays open, and then without a limit.
