@@ -19,8 +19,8 @@ use anyhow::Result;
 impl Gate<'_> {
     /// Returns the files among `others`, in whose place something else was tested, if the check fails for want of them alone:
     /// those that came beside the approved ones, approved ones that have more in them now, and what of the product was pinned
-    /// with its folder. That proves nothing, since nobody approved it; where something approved is missing, nobody need look. The tree of the first run must be gone:
-    /// there is room for one.
+    /// with its folder. That proves nothing, since nobody approved it; where something approved is missing, nobody need look.
+    /// The tree of the first run must be gone: there is room for one.
     pub(in crate::gate) fn wanted_beside(
         &self,
         trial: &Trial,

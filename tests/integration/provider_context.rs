@@ -60,6 +60,21 @@ fn asked(request: &str) -> (String, Vec<String>) {
     (betas.to_owned(), edits.iter().map(|edit| edit["type"].as_str().unwrap().to_owned()).collect())
 }
 
+/// Some services refuse an empty one.
+#[test]
+fn without_betas_there_is_no_header_of_them() {
+    for (betas, expected) in [(vec![], false), (texts(&["mine"]), true)] {
+        let replay = Replay::start(vec![message("one")]);
+        let settings = Settings { betas, edit_betas: vec![], ..settings(replay.base_url()) };
+        let client = Client::new(settings).unwrap();
+        let request = Request { window: 200_000, ..request() };
+        client.send(&request, &Interrupt::new(), &mut |_, _| panic!("no retry"), &mut keep_on).unwrap();
+        let request = replay.requests()[0].clone();
+        assert_eq!(request.to_lowercase().contains("\r\nanthropic-beta:"), expected, "{request}");
+        assert_eq!(asked(&request).1.len(), 2, "the edits go all the same");
+    }
+}
+
 #[test]
 fn what_the_service_refuses_is_left_out_step_by_step_and_for_good() {
     let replay = Replay::start(vec![

@@ -101,7 +101,9 @@ fn reopen(ws: &mut Workspace, number: u32) -> Result<Result<Resumed, String>> {
     if let Some(reason) = settled(ws, &session)? {
         return Ok(Err(reason));
     }
-    if let Some(id) = session.feature.as_ref().filter(|id| is_edited_since(ws, id, &start["at"])) {
+    if let Some(id) = &session.feature
+        && is_edited_since(ws, id, &start["at"])?
+    {
         return Ok(Err(format!("{id} was edited since it began, and its agent knows only what it was")));
     }
     past.settle(&mut |call: &ToolCall, turn| match call.name.as_str() {
@@ -137,13 +139,13 @@ fn settled(ws: &mut Workspace, session: &Session) -> Result<Option<String>> {
 }
 
 /// Tells whether somebody changed the feature's words or its check since this time.
-fn is_edited_since(ws: &Workspace, id: &str, since: &Value) -> bool {
+fn is_edited_since(ws: &Workspace, id: &str, since: &Value) -> Result<bool> {
     let since = since.as_str().and_then(|at| at.parse::<Timestamp>().ok()).unwrap_or_default();
     let newest = Filter { limit: Some(LOOKED_THROUGH), ..Filter::default() };
-    let commits = ws.memory.history(&newest).unwrap_or_default();
+    let commits = ws.memory.history(&newest)?;
     let edit = format!("checklist: edit {id}");
     // A commit has whole seconds.
-    commits.iter().any(|commit| commit.subject == edit && commit.at.as_second() >= since.as_second())
+    Ok(commits.iter().any(|commit| commit.subject == edit && commit.at.as_second() >= since.as_second()))
 }
 
 /// Tells whether the gate recorded something of the feature in this session: its hook did, after the last turn.
